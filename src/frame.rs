@@ -1,0 +1,293 @@
+//! What a frame is: its format, planes, lanes and nominal range, and the memory that holds it.
+//!
+//! A plane is rows of *samples* (bytes at 8 bit). Its *lanes* say what the samples of a row are, over and
+//! over: `YYYY`, `UVUV`, `YUYV`, `RGBA`, … One run through the lanes is a *unit*, a whole number of *texels*
+//! of four samples: one texel for every format but packed 24-bit RGB, which takes three (four pixels).
+//! Plane 0 is the one that is measured: the luma plane, or the only plane of a packed format.
+
+use std::fmt;
+
+use arrayvec::ArrayVec;
+
+/// Samples a texel holds, in the GPU's textures and everywhere.
+pub const TEXEL: usize = 4;
+
+/// What one sample is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lane {
+    Luma,
+    Cb,
+    Cr,
+    Red,
+    Green,
+    Blue,
+    Alpha,
+    /// Filler (the x of RGBx), copied as it is.
+    Unused,
+}
+
+impl Lane {
+    /// Index of the curve that this lane goes through: luma or red 0, Cb or green 1, Cr or blue 2.
+    /// Alpha and filler have none and are copied.
+    pub fn curve(self) -> Option<usize> {
+        match self {
+            Lane::Luma | Lane::Red => Some(0),
+            Lane::Cb | Lane::Green => Some(1),
+            Lane::Cr | Lane::Blue => Some(2),
+            Lane::Alpha | Lane::Unused => None,
+        }
+    }
+}
+
+/// How the samples of a plane lie: `site_samples` samples stand for `site_pixels` pixels of a row, and one
+/// row of the plane stands for `row_pixels` rows of the picture.
+struct PlaneSort {
+    lanes: &'static [Lane],
+    site_samples: usize,
+    site_pixels: usize,
+    row_pixels: usize,
+}
+
+use Lane::{Alpha as A, Blue as B, Cb as U, Cr as V, Green as G, Luma as Y, Red as R, Unused as X};
+
+const fn sort(lanes: &'static [Lane], site_samples: usize, site_pixels: usize, row_pixels: usize) -> PlaneSort {
+    PlaneSort { lanes, site_samples, site_pixels, row_pixels }
+}
+const LUMA: PlaneSort = sort(&[Y, Y, Y, Y], 1, 1, 1);
+
+macro_rules! formats {
+    ($($variant:ident $name:literal: $($sort:expr),+;)+) => {
+        /// The pixel formats, named as GStreamer names them.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Format { $(#[doc = $name] $variant,)+ }
+        impl Format {
+            /// All formats, native YUV first: the order in which the element prefers them.
+            pub const ALL: &'static [Format] = &[$(Format::$variant),+];
+            /// GStreamer's name of the format.
+            pub fn name(self) -> &'static str {
+                match self { $(Format::$variant => $name),+ }
+            }
+            fn sorts(self) -> &'static [PlaneSort] {
+                match self { $(Format::$variant => { const SORTS: &[PlaneSort] = &[$($sort),+]; SORTS }),+ }
+            }
+        }
+    };
+}
+
+formats! {
+    Nv12 "NV12": LUMA, sort(&[U, V, U, V], 2, 2, 2);
+    I420 "I420": LUMA, sort(&[U, U, U, U], 1, 2, 2), sort(&[V, V, V, V], 1, 2, 2);
+    Yv12 "YV12": LUMA, sort(&[V, V, V, V], 1, 2, 2), sort(&[U, U, U, U], 1, 2, 2);
+    Nv21 "NV21": LUMA, sort(&[V, U, V, U], 2, 2, 2);
+    Y42b "Y42B": LUMA, sort(&[U, U, U, U], 1, 2, 1), sort(&[V, V, V, V], 1, 2, 1);
+    Y444 "Y444": LUMA, sort(&[U, U, U, U], 1, 1, 1), sort(&[V, V, V, V], 1, 1, 1);
+    Yuy2 "YUY2": sort(&[Y, U, Y, V], 4, 2, 1);
+    Uyvy "UYVY": sort(&[U, Y, V, Y], 4, 2, 1);
+    Gray8 "GRAY8": LUMA;
+    Rgba "RGBA": sort(&[R, G, B, A], 4, 1, 1);
+    Bgra "BGRA": sort(&[B, G, R, A], 4, 1, 1);
+    Argb "ARGB": sort(&[A, R, G, B], 4, 1, 1);
+    Abgr "ABGR": sort(&[A, B, G, R], 4, 1, 1);
+    Rgbx "RGBx": sort(&[R, G, B, X], 4, 1, 1);
+    Bgrx "BGRx": sort(&[B, G, R, X], 4, 1, 1);
+    Xrgb "xRGB": sort(&[X, R, G, B], 4, 1, 1);
+    Xbgr "xBGR": sort(&[X, B, G, R], 4, 1, 1);
+    Rgb "RGB": sort(&[R, G, B, R, G, B, R, G, B, R, G, B], 3, 1, 1);
+    Bgr "BGR": sort(&[B, G, R, B, G, R, B, G, R, B, G, R], 3, 1, 1);
+}
+
+impl Format {
+    /// The format of that name.
+    pub fn find(name: &str) -> Option<Format> {
+        Format::ALL.iter().copied().find(|format| format.name() == name)
+    }
+
+    /// Whether the measured plane holds R, G and B rather than luma.
+    pub fn is_rgb(self) -> bool {
+        self.sorts()[0].lanes.contains(&R)
+    }
+}
+
+/// The nominal range in codes: where black and white are, the neutral chroma, and the largest code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    pub black: u16,
+    pub white: u16,
+    pub neutral: u16,
+    pub max: u16,
+}
+
+impl Range {
+    /// Limited ("video", 16–235) range at 8 bit.
+    pub const LIMITED: Range = Range { black: 16, white: 235, neutral: 128, max: 255 };
+    /// Full ("PC", 0–255) range at 8 bit.
+    pub const FULL: Range = Range { black: 0, white: 255, neutral: 128, max: 255 };
+
+    /// Number of codes, the length of histograms and curves.
+    pub fn codes(&self) -> usize {
+        usize::from(self.max) + 1
+    }
+}
+
+/// Luma weights of R, G and B in 1/65536, which sum to one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LumaWeights(pub [u32; 3]);
+
+impl LumaWeights {
+    pub const BT709: LumaWeights = LumaWeights([13933, 46871, 4732]);
+    pub const BT601: LumaWeights = LumaWeights([19595, 38470, 7471]);
+    pub const BT2020: LumaWeights = LumaWeights([17216, 44434, 3886]);
+}
+
+/// How one plane of a frame lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlaneShape {
+    /// One unit of lanes; their number is a multiple of [`TEXEL`].
+    pub lanes: &'static [Lane],
+    /// Samples of a row, padding not counted.
+    pub samples: usize,
+    /// Rows of the plane.
+    pub rows: usize,
+    /// Pixels of the picture that a whole unit covers in its row.
+    pub unit_pixels: usize,
+}
+
+impl PlaneShape {
+    /// Units that a row spans, the last one perhaps in part.
+    pub fn units(&self) -> usize {
+        self.samples.div_ceil(self.lanes.len())
+    }
+
+    /// Texels that hold a row's units.
+    pub fn texels(&self) -> usize {
+        self.units() * self.lanes.len() / TEXEL
+    }
+}
+
+/// Format, size, range and planes of the frames of a stream.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FrameInfo {
+    pub format: Format,
+    /// Pixels of a row, 1 and up.
+    pub width: usize,
+    /// Rows, 1 and up.
+    pub height: usize,
+    pub range: Range,
+    /// Used with RGB formats, whose caps carry no matrix.
+    pub weights: LumaWeights,
+    pub planes: Vec<PlaneShape>,
+}
+
+impl FrameInfo {
+    /// Describes frames of `width` × `height` pixels, both at least 1.
+    pub fn new(format: Format, width: usize, height: usize, range: Range, weights: LumaWeights) -> FrameInfo {
+        assert!(width > 0 && height > 0, "a frame has at least one pixel, not {width}×{height}");
+        let shape = |sort: &PlaneSort| PlaneShape {
+            lanes: sort.lanes,
+            samples: width.div_ceil(sort.site_pixels) * sort.site_samples,
+            rows: height.div_ceil(sort.row_pixels),
+            unit_pixels: sort.lanes.len() / sort.site_samples * sort.site_pixels,
+        };
+        let planes = format.sorts().iter().map(shape).collect();
+        FrameInfo { format, width, height, range, weights, planes }
+    }
+
+    /// The plane that is measured.
+    pub fn measured(&self) -> &PlaneShape {
+        &self.planes[0]
+    }
+
+    /// Where in the measured plane's unit the alpha sample lies, if there is one.
+    pub fn alpha(&self) -> Option<usize> {
+        self.measured().lanes.iter().position(|lane| *lane == Lane::Alpha)
+    }
+
+    /// Checks that the memory of a frame holds what this description says.
+    ///
+    /// # Errors
+    /// If there are fewer planes, a stride is smaller than its row, or a plane ends before its last row does.
+    pub fn check(&self, planes: &Planes) -> Result<(), FrameError> {
+        if planes.len() != self.planes.len() {
+            return Err(FrameError::Planes { planes: planes.len(), wanted: self.planes.len() });
+        }
+        for (index, (plane, shape)) in planes.iter().zip(&self.planes).enumerate() {
+            if plane.stride < shape.samples {
+                return Err(FrameError::Stride { plane: index, stride: plane.stride, row: shape.samples });
+            }
+            let wanted = (shape.rows - 1).checked_mul(plane.stride).and_then(|bytes| bytes.checked_add(shape.samples));
+            if wanted.is_none_or(|wanted| plane.data.len() < wanted) {
+                return Err(FrameError::Short {
+                    plane: index,
+                    bytes: plane.data.len(),
+                    rows: shape.rows,
+                    stride: plane.stride,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for FrameInfo {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{} {}×{}", self.format.name(), self.width, self.height)
+    }
+}
+
+/// Why the memory of a frame cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FrameError {
+    #[error("the frame has {planes} planes, not {wanted}")]
+    Planes { planes: usize, wanted: usize },
+    #[error("plane {plane} has a stride of {stride} bytes, less than its row of {row}")]
+    Stride { plane: usize, stride: usize, row: usize },
+    #[error("plane {plane} has {bytes} bytes, too few for {rows} rows of stride {stride}")]
+    Short { plane: usize, bytes: usize, rows: usize, stride: usize },
+    /// The owner of the memory could not give it (no buffer, no mapping, flushing).
+    #[error("no memory for the frame: {0}")]
+    Memory(String),
+}
+
+/// One plane to read.
+#[derive(Clone, Copy, Debug)]
+pub struct Plane<'a> {
+    pub data: &'a [u8],
+    /// Bytes from one row to the next.
+    pub stride: usize,
+}
+
+/// One plane to write.
+#[derive(Debug)]
+pub struct PlaneMut<'a> {
+    pub data: &'a mut [u8],
+    /// Bytes from one row to the next.
+    pub stride: usize,
+}
+
+/// The planes of a frame to read.
+pub type Planes<'a> = ArrayVec<Plane<'a>, 4>;
+/// The planes of a frame to write.
+pub type PlanesMut<'a> = ArrayVec<PlaneMut<'a>, 4>;
+
+/// The memory that a frame is applied to.
+pub enum Access<'a> {
+    /// Input and output are the same memory.
+    InPlace(PlanesMut<'a>),
+    /// The output is written beside the input, every sample of every row.
+    Copy { input: Planes<'a>, output: PlanesMut<'a> },
+}
+
+/// One frame on its way through the leveler: owns its memory, keeps it mapped, and provides its output.
+///
+/// The input stays readable and unchanged until the output is complete.
+pub trait FrameMemory: Send {
+    /// The input's planes, one for each of [`FrameInfo::planes`].
+    fn input(&self) -> Planes<'_>;
+
+    /// Input and output together. Called at most when the frame is applied, so that the owner may put off
+    /// finding memory for the output until it is known to be needed.
+    ///
+    /// # Errors
+    /// If no memory can be had ([`FrameError::Memory`]).
+    fn access(&mut self) -> Result<Access<'_>, FrameError>;
+}

@@ -1,0 +1,287 @@
+//! Frames in, levelled frames out, in order: measure, decide, apply, with several frames in flight if wanted.
+//!
+//! A frame goes through three steps: *measuring* (its backend works on it), *applying* (its curves are decided
+//! and the backend works on its output), done. With n frames in flight, n − 1 of them are measuring while one
+//! is applying, so that a GPU always has the next work before it ends the present one.
+//! If the GPU fails, the frames in flight are done again on the CPU, with the curves that were decided.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use crate::backend::{Backend, BackendError};
+use crate::cpu::Cpu;
+use crate::frame::{FrameInfo, FrameMemory};
+use crate::gpu;
+use crate::grid::Grid;
+use crate::levels::curves::Curves;
+use crate::levels::statistics::Statistics;
+use crate::levels::{Levels, Report};
+use crate::settings::{BackendChoice, Mode, Settings};
+
+/// Frames in flight that hide a GPU's waits: two measuring, one applying.
+const HIDING_DEPTH: usize = 3;
+
+/// When a frame is shown, and whether it counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Running time of the frame, if it has a timestamp.
+    pub time: Option<Duration>,
+    /// Whether the frame votes: a gap or a damaged frame is levelled as the one before it, and not measured.
+    pub votes: bool,
+}
+
+/// A frame that came out.
+pub struct Done<M> {
+    /// The memory that was submitted.
+    pub memory: M,
+    /// What was decided, or why this frame could not be levelled (its memory is then as it was submitted).
+    pub outcome: Result<Outcome, BackendError>,
+}
+
+/// What happened to a frame.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// False if the frame is to go on as it came: the curve was the identity, and no output was written.
+    pub changed: bool,
+    pub report: Report,
+    /// The luma histogram of the frame if it was asked for with [`Leveler::keep_histograms`].
+    pub histogram: Option<Vec<u32>>,
+}
+
+/// Counts and mean times since the leveler was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Frames that came out.
+    pub frames: u64,
+    /// Scenes that started afresh.
+    pub cuts: u64,
+    /// Times that the GPU failed and the CPU took over.
+    pub failovers: u64,
+    /// Time spent so far starting and awaiting measurements, deciding, and starting and awaiting output.
+    pub measure: Duration,
+    pub decide: Duration,
+    pub apply: Duration,
+}
+
+enum Step {
+    Measuring,
+    /// With what was decided; the curves are in the job.
+    Applying(Outcome),
+    Failed(BackendError),
+}
+
+struct Job<M> {
+    memory: M,
+    timing: Timing,
+    slot: usize,
+    step: Step,
+    curves: Curves,
+}
+
+/// Levels the frames of one stream.
+pub struct Leveler<M> {
+    info: FrameInfo,
+    settings: Settings,
+    backend: Box<dyn Backend>,
+    levels: Levels,
+    statistics: Statistics,
+    jobs: VecDeque<Job<M>>,
+    free_slots: Vec<usize>,
+    spare_curves: Vec<Curves>,
+    depth: usize,
+    counters: Counters,
+    keep_histograms: bool,
+    failure: Option<BackendError>,
+}
+
+impl<M: FrameMemory> Leveler<M> {
+    /// A leveler for frames as described by `info`.
+    ///
+    /// `live` decides what `frames-in-flight=-1` means: nothing is held back when live.
+    ///
+    /// # Errors
+    /// With `backend=gpu`, if there is no adapter or it cannot take such frames.
+    pub fn new(info: &FrameInfo, settings: &Settings, live: bool) -> Result<Leveler<M>, BackendError> {
+        let asked = usize::try_from(settings.frames_in_flight).ok();
+        let gpu_depth = asked.unwrap_or(if live { 0 } else { HIDING_DEPTH });
+        let cpu_depth = asked.unwrap_or(0);
+        let adapter = &settings.adapter;
+        let (backend, depth) = match settings.backend {
+            BackendChoice::Cpu => (cpu(info, cpu_depth), cpu_depth),
+            BackendChoice::Gpu => (gpu::open(info, gpu_depth + 1, adapter, true)?, gpu_depth),
+            BackendChoice::Auto => match gpu::open(info, gpu_depth + 1, adapter, false) {
+                Ok(backend) => (backend, gpu_depth),
+                Err(reason) => {
+                    log::info!("levels on the CPU: {reason}");
+                    (cpu(info, cpu_depth), cpu_depth)
+                }
+            },
+        };
+        Ok(Leveler::with_backend(info, settings, backend, depth))
+    }
+
+    /// A leveler on a backend of the caller's choice, with `depth` frames in flight.
+    ///
+    /// # Panics
+    /// If the backend has fewer than `depth + 1` slots.
+    pub fn with_backend(info: &FrameInfo, settings: &Settings, backend: Box<dyn Backend>, depth: usize) -> Leveler<M> {
+        assert!(backend.slots() > depth, "{depth} frames in flight need {} slots, not {}", depth + 1, backend.slots());
+        Leveler {
+            info: info.clone(),
+            settings: settings.clone(),
+            levels: Levels::new(info),
+            statistics: Statistics::empty(info.range.codes(), Grid::new(info).chunks()),
+            jobs: VecDeque::with_capacity(depth + 1),
+            free_slots: (0..=depth).rev().collect(),
+            spare_curves: vec![Curves::identity(info.range.codes()); depth + 1],
+            backend,
+            depth,
+            counters: Counters::default(),
+            keep_histograms: false,
+            failure: None,
+        }
+    }
+
+    /// The frames that this leveler takes.
+    pub fn info(&self) -> &FrameInfo {
+        &self.info
+    }
+
+    /// The backend in use: its name and its adapter's.
+    pub fn backend(&self) -> (&'static str, &str) {
+        (self.backend.name(), self.backend.adapter())
+    }
+
+    /// Frames that are held back before the first comes out.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
+    /// Counts and times so far.
+    pub fn counters(&self) -> Counters {
+        self.counters
+    }
+
+    /// Why the GPU was given up, once after it happened.
+    pub fn take_failure(&mut self) -> Option<BackendError> {
+        self.failure.take()
+    }
+
+    /// Changes the settings for the frames that are decided from now on. Backend, adapter and frames in flight
+    /// stay what they were at the start.
+    pub fn set_settings(&mut self, settings: &Settings) {
+        self.settings.clone_from(settings);
+    }
+
+    /// Whether frames come out with their luma histograms.
+    pub fn keep_histograms(&mut self, keep: bool) {
+        self.keep_histograms = keep;
+    }
+
+    /// Forgets past frames, as after a seek: the next frame that is decided starts afresh.
+    pub fn reset(&mut self) {
+        self.levels.reset();
+    }
+
+    /// Takes the next frame. After each, call [`receive`](Leveler::receive) until it gives nothing.
+    ///
+    /// # Panics
+    /// If frames were submitted without receiving.
+    pub fn submit(&mut self, memory: M, timing: Timing) {
+        let slot = self.free_slots.pop().expect("each submit is followed by receive until it gives nothing");
+        let curves = self.spare_curves.pop().expect("there are as many curves as slots");
+        self.jobs.push_back(Job { memory, timing, slot, step: Step::Measuring, curves });
+        let started = Instant::now();
+        self.try_job(self.jobs.len() - 1, |backend, job| backend.measure(job.slot, &mut job.memory));
+        self.counters.measure += started.elapsed();
+        let measuring = self.jobs.iter().filter(|job| matches!(job.step, Step::Measuring)).count();
+        if measuring > self.depth.saturating_sub(1) {
+            self.decide_oldest();
+        }
+        if let Err(error) = self.backend.flush() {
+            self.fail(self.jobs.len() - 1, error);
+        }
+    }
+
+    /// The next frame in order, if more than [`depth`](Leveler::depth) are inside.
+    pub fn receive(&mut self) -> Option<Done<M>> {
+        (self.jobs.len() > self.depth).then(|| self.finish_oldest()).flatten()
+    }
+
+    /// The next frame in order, even if few are inside; nothing when all are out.
+    pub fn drain(&mut self) -> Option<Done<M>> {
+        self.finish_oldest()
+    }
+
+    /// Decides on the oldest frame that is measuring, and starts to apply its curves.
+    fn decide_oldest(&mut self) {
+        let Some(index) = self.jobs.iter().position(|job| matches!(job.step, Step::Measuring)) else { return };
+        let timing = self.jobs[index].timing;
+        if timing.votes {
+            let started = Instant::now();
+            let mut statistics = std::mem::take(&mut self.statistics);
+            self.try_job(index, |backend, job| backend.statistics(job.slot, &mut statistics));
+            self.statistics = statistics;
+            self.counters.measure += started.elapsed();
+            if matches!(self.jobs[index].step, Step::Failed(_)) {
+                return;
+            }
+        }
+        let started = Instant::now();
+        let decision = if timing.votes {
+            self.levels.decide(&self.statistics, &self.settings, timing.time.map(|time| time.as_secs_f64()))
+        } else {
+            self.levels.hold()
+        };
+        let report = decision.report;
+        let changed = self.settings.mode != Mode::Off && !decision.curves.is_identity();
+        let job = &mut self.jobs[index];
+        job.curves.clone_from(&decision.curves);
+        let histogram = (self.keep_histograms && timing.votes).then(|| self.statistics.luma.clone());
+        job.step = Step::Applying(Outcome { changed, report, histogram });
+        self.counters.cuts += u64::from(timing.votes && report.cut > 0.5);
+        let decided = Instant::now();
+        self.counters.decide += decided - started;
+        if changed {
+            self.try_job(index, |backend, job| backend.apply(job.slot, &mut job.memory, &job.curves));
+            self.counters.apply += decided.elapsed();
+        }
+    }
+
+    fn finish_oldest(&mut self) -> Option<Done<M>> {
+        while matches!(self.jobs.front()?.step, Step::Measuring) {
+            self.decide_oldest();
+        }
+        if matches!(&self.jobs[0].step, Step::Applying(outcome) if outcome.changed) {
+            let started = Instant::now();
+            self.try_job(0, |backend, job| backend.finish(job.slot, &mut job.memory));
+            self.counters.apply += started.elapsed();
+        }
+        let job = self.jobs.pop_front()?;
+        self.free_slots.push(job.slot);
+        self.spare_curves.push(job.curves);
+        self.counters.frames += 1;
+        let outcome = match job.step {
+            Step::Applying(outcome) => Ok(outcome),
+            Step::Failed(error) => Err(error),
+            Step::Measuring => unreachable!("the oldest frame was decided above"),
+        };
+        Some(Done { memory: job.memory, outcome })
+    }
+
+    /// Lets the backend do something for one job, and deals with its failure.
+    fn try_job(&mut self, index: usize, work: impl FnOnce(&mut dyn Backend, &mut Job<M>) -> Result<(), BackendError>) {
+        // placeholder: failover retries are completed with the GPU backend
+        if let Err(error) = work(self.backend.as_mut(), &mut self.jobs[index]) {
+            self.fail(index, error);
+        }
+    }
+
+    fn fail(&mut self, index: usize, error: BackendError) {
+        self.jobs[index].step = Step::Failed(error);
+    }
+}
+
+fn cpu(info: &FrameInfo, depth: usize) -> Box<dyn Backend> {
+    Box::new(Cpu::new(info, depth + 1))
+}

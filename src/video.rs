@@ -1,0 +1,177 @@
+//! GStreamer's buffers as frames: caps to [`FrameInfo`], buffers to [`FrameMemory`].
+//!
+//! Offsets and strides are taken from each buffer's video meta where it has one. Planes are cut out of the
+//! mapped bytes, checked against their true size, so that a wrong meta is an error and never a wild pointer.
+
+use std::sync::Arc;
+
+use gst::buffer::{MappedBuffer, Readable, Writable};
+use gst_video::{VideoColorMatrix, VideoColorPrimaries, VideoColorRange, VideoInfo, VideoMeta};
+
+use crate::frame::{
+    Access, Format, FrameError, FrameInfo, FrameMemory, LumaWeights, Plane, PlaneMut, Planes, PlanesMut, Range,
+};
+
+/// Describes the frames of a stream from its caps; `None` if the format is not one of [`Format`].
+pub fn frame_info(info: &VideoInfo) -> Option<FrameInfo> {
+    let format = Format::find(info.format().to_str())?;
+    if info.width() == 0 || info.height() == 0 {
+        return None;
+    }
+    let colorimetry = info.colorimetry();
+    let range = match colorimetry.range() {
+        VideoColorRange::Range16_235 => Range::LIMITED,
+        VideoColorRange::Range0_255 => Range::FULL,
+        _ if format.is_rgb() => Range::FULL,
+        _ => Range::LIMITED,
+    };
+    // The matrix of RGB caps says RGB, so the weights follow the primaries.
+    let weights = match (colorimetry.matrix(), colorimetry.primaries()) {
+        (_, VideoColorPrimaries::Bt2020) | (VideoColorMatrix::Bt2020, _) => LumaWeights::BT2020,
+        (_, VideoColorPrimaries::Smpte170m | VideoColorPrimaries::Bt470bg | VideoColorPrimaries::Bt470m) => {
+            LumaWeights::BT601
+        }
+        (VideoColorMatrix::Bt601, _) => LumaWeights::BT601,
+        _ => LumaWeights::BT709,
+    };
+    Some(FrameInfo::new(format, info.width() as usize, info.height() as usize, range, weights))
+}
+
+/// Where the planes lie in a buffer's bytes.
+#[derive(Clone, Debug)]
+struct Places(Vec<(usize, usize)>);
+
+impl Places {
+    /// From the buffer's video meta, else from the caps.
+    fn of(buffer: &gst::BufferRef, info: &VideoInfo) -> Result<Places, FrameError> {
+        let (offsets, strides) = match buffer.meta::<VideoMeta>() {
+            Some(meta)
+                if meta.format() != info.format() || meta.width() != info.width() || meta.height() != info.height() =>
+            {
+                let wrong = format!("the video meta says {} {}×{}", meta.format(), meta.width(), meta.height());
+                return Err(FrameError::Memory(wrong));
+            }
+            Some(meta) => (meta.offset().to_vec(), meta.stride().to_vec()),
+            None => (info.offset().to_vec(), info.stride().to_vec()),
+        };
+        let place = |(offset, stride): (usize, i32)| {
+            usize::try_from(stride)
+                .map(|stride| (offset, stride))
+                .map_err(|_| FrameError::Memory(format!("stride {stride}")))
+        };
+        offsets.into_iter().zip(strides).map(place).collect::<Result<_, _>>().map(Places)
+    }
+
+    fn planes<'a>(&self, bytes: &'a [u8]) -> Planes<'a> {
+        // An offset past the end gives an empty plane, which the check of the frame refuses.
+        let plane =
+            |&(offset, stride): &(usize, usize)| Plane { data: bytes.get(offset..).unwrap_or_default(), stride };
+        self.0.iter().take(4).map(plane).collect()
+    }
+
+    /// The planes to write; each ends where the next one in memory begins.
+    fn planes_mut<'a>(&self, mut bytes: &'a mut [u8]) -> PlanesMut<'a> {
+        let mut order: Vec<usize> = (0..self.0.len().min(4)).collect();
+        order.sort_by_key(|&i| self.0[i].0);
+        let mut planes: Vec<Option<PlaneMut>> = order.iter().map(|_| None).collect();
+        for &index in order.iter().rev() {
+            let (offset, stride) = self.0[index];
+            let (before, data) = bytes.split_at_mut(offset.min(bytes.len()));
+            planes[index] = Some(PlaneMut { data, stride });
+            bytes = before;
+        }
+        planes.into_iter().flatten().collect()
+    }
+}
+
+/// Finds memory for the output of a frame, given its input: a pool, downstream's allocator, plain memory.
+/// The buffer that it gives carries the metadata that the output is to have.
+pub type OutputProvider = Arc<dyn Fn(&gst::BufferRef) -> Result<gst::Buffer, FrameError> + Send + Sync>;
+
+enum Input {
+    /// Others read this buffer too.
+    Readable(MappedBuffer<Readable>),
+    /// It is ours alone: the output is written in its place.
+    Writable(MappedBuffer<Writable>),
+}
+
+/// A GStreamer buffer on its way through the leveler, and the buffer that it is written to.
+pub struct GstFrame {
+    input: Input,
+    places: Places,
+    info: VideoInfo,
+    output: Option<(MappedBuffer<Writable>, Places)>,
+    provider: OutputProvider,
+}
+
+impl GstFrame {
+    /// Maps `buffer`. The output is written in place where the buffer is writable, else to memory from
+    /// `provider`.
+    ///
+    /// # Errors
+    /// With the buffer, if it cannot be mapped or its meta does not fit `info`.
+    pub fn new(
+        buffer: gst::Buffer,
+        info: &VideoInfo,
+        provider: OutputProvider,
+    ) -> Result<GstFrame, (gst::Buffer, FrameError)> {
+        let places = match Places::of(&buffer, info) {
+            Ok(places) => places,
+            Err(error) => return Err((buffer, error)),
+        };
+        let mapped = if buffer.is_writable() && buffer.is_all_memory_writable() {
+            buffer.into_mapped_buffer_writable().map(Input::Writable)
+        } else {
+            buffer.into_mapped_buffer_readable().map(Input::Readable)
+        };
+        match mapped {
+            Ok(input) => Ok(GstFrame { input, places, info: info.clone(), output: None, provider }),
+            Err(buffer) => Err((buffer, FrameError::Memory("the buffer cannot be mapped".into()))),
+        }
+    }
+
+    /// The input buffer and, unless it was written in place or not at all, the output buffer.
+    pub fn into_buffers(self) -> (gst::Buffer, Option<gst::Buffer>) {
+        let input = match self.input {
+            Input::Readable(mapped) => mapped.into_buffer(),
+            Input::Writable(mapped) => mapped.into_buffer(),
+        };
+        (input, self.output.map(|(mapped, _)| mapped.into_buffer()))
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.input {
+            Input::Readable(mapped) => mapped.as_slice(),
+            Input::Writable(mapped) => mapped.as_slice(),
+        }
+    }
+}
+
+impl FrameMemory for GstFrame {
+    fn input(&self) -> Planes<'_> {
+        self.places.planes(self.bytes())
+    }
+
+    fn access(&mut self) -> Result<Access<'_>, FrameError> {
+        match &mut self.input {
+            Input::Writable(mapped) => Ok(Access::InPlace(self.places.planes_mut(mapped.as_mut_slice()))),
+            Input::Readable(mapped) => {
+                if self.output.is_none() {
+                    let buffer = (self.provider)(mapped.buffer())?;
+                    let places = Places::of(&buffer, &self.info)?;
+                    let output = buffer
+                        .into_mapped_buffer_writable()
+                        .map_err(|_| FrameError::Memory("the output buffer cannot be mapped for writing".into()))?;
+                    self.output = Some((output, places));
+                }
+                match &mut self.output {
+                    Some((output, places)) => Ok(Access::Copy {
+                        input: self.places.planes(mapped.as_slice()),
+                        output: places.planes_mut(output.as_mut_slice()),
+                    }),
+                    None => unreachable!("found above"),
+                }
+            }
+        }
+    }
+}
