@@ -291,3 +291,45 @@ pub trait FrameMemory: Send {
     /// If no memory can be had ([`FrameError::Memory`]).
     fn access(&mut self) -> Result<Access<'_>, FrameError>;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(format: Format, width: usize, height: usize) -> FrameInfo {
+        FrameInfo::new(format, width, height, Range::LIMITED, LumaWeights::BT709)
+    }
+
+    #[test]
+    fn planes_of_odd_sizes_keep_every_sample() {
+        let shapes = |format| {
+            let planes = info(format, 5, 3).planes;
+            planes.iter().map(|p| (p.samples, p.rows, p.units(), p.texels(), p.unit_pixels)).collect::<Vec<_>>()
+        };
+        assert_eq!(shapes(Format::Nv12), [(5, 3, 2, 2, 4), (6, 2, 2, 2, 4)]);
+        assert_eq!(shapes(Format::I420), [(5, 3, 2, 2, 4), (3, 2, 1, 1, 8), (3, 2, 1, 1, 8)]);
+        assert_eq!(shapes(Format::Y42b), [(5, 3, 2, 2, 4), (3, 3, 1, 1, 8), (3, 3, 1, 1, 8)]);
+        assert_eq!(shapes(Format::Y444), [(5, 3, 2, 2, 4); 3]);
+        assert_eq!(shapes(Format::Yuy2), [(12, 3, 3, 3, 2)]);
+        assert_eq!(shapes(Format::Bgra), [(20, 3, 5, 5, 1)]);
+        assert_eq!(shapes(Format::Rgb), [(15, 3, 2, 6, 4)]);
+    }
+
+    #[test]
+    fn luma_weights_sum_to_one() {
+        for LumaWeights(weights) in [LumaWeights::BT601, LumaWeights::BT709, LumaWeights::BT2020] {
+            assert_eq!(weights.iter().sum::<u32>(), 65536);
+        }
+    }
+
+    #[test]
+    fn memory_that_does_not_hold_the_frame_is_refused() {
+        let info = info(Format::Gray8, 5, 3);
+        let check = |bytes: usize, stride| info.check(&Planes::from_iter([Plane { data: &vec![0; bytes], stride }]));
+        assert_eq!(check(8 * 2 + 5, 8), Ok(()));
+        assert!(matches!(check(8 * 2 + 4, 8), Err(FrameError::Short { .. })));
+        assert!(matches!(check(100, 4), Err(FrameError::Stride { .. })));
+        assert!(matches!(check(100, usize::MAX), Err(FrameError::Short { .. })));
+        assert!(matches!(info.check(&Planes::new()), Err(FrameError::Planes { .. })));
+    }
+}

@@ -46,3 +46,26 @@ fn edges(length: usize, most: usize) -> Vec<usize> {
     edges.dedup();
     edges
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::frame::{Format, LumaWeights, Range};
+
+    #[test]
+    fn chunks_tile_the_plane_and_none_is_empty() {
+        for format in Format::ALL {
+            for (width, height) in [(1, 1), (2, 1), (5, 3), (63, 65), (321, 33), (1920, 1080), (7680, 4320)] {
+                let info = FrameInfo::new(*format, width, height, Range::LIMITED, LumaWeights::BT709);
+                let grid = Grid::new(&info);
+                for (edges, end) in [(&grid.columns, info.measured().units()), (&grid.rows, height)] {
+                    assert_eq!((edges[0], *edges.last().unwrap()), (0, end), "{info}");
+                    assert!(edges.windows(2).all(|pair| pair[0] < pair[1]), "{info}");
+                }
+                assert!(grid.across() <= COLUMNS && grid.down() <= ROWS);
+            }
+        }
+        let info = FrameInfo::new(Format::Nv12, 1920, 1080, Range::LIMITED, LumaWeights::BT709);
+        assert_eq!(Grid::new(&info).chunks(), 576);
+    }
+}

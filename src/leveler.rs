@@ -70,6 +70,16 @@ enum Step {
     Failed(BackendError),
 }
 
+/// What the backend is asked to do.
+#[derive(Clone, Copy)]
+enum Stage {
+    Measure,
+    Statistics,
+    Apply,
+    Flush,
+    Finish,
+}
+
 struct Job<M> {
     memory: M,
     timing: Timing,
@@ -191,16 +201,15 @@ impl<M: FrameMemory> Leveler<M> {
         let slot = self.free_slots.pop().expect("each submit is followed by receive until it gives nothing");
         let curves = self.spare_curves.pop().expect("there are as many curves as slots");
         self.jobs.push_back(Job { memory, timing, slot, step: Step::Measuring, curves });
+        let newest = self.jobs.len() - 1;
         let started = Instant::now();
-        self.try_job(self.jobs.len() - 1, |backend, job| backend.measure(job.slot, &mut job.memory));
+        self.run(newest, Stage::Measure);
         self.counters.measure += started.elapsed();
         let measuring = self.jobs.iter().filter(|job| matches!(job.step, Step::Measuring)).count();
         if measuring > self.depth.saturating_sub(1) {
             self.decide_oldest();
         }
-        if let Err(error) = self.backend.flush() {
-            self.fail(self.jobs.len() - 1, error);
-        }
+        self.run(newest, Stage::Flush);
     }
 
     /// The next frame in order, if more than [`depth`](Leveler::depth) are inside.
@@ -219,9 +228,7 @@ impl<M: FrameMemory> Leveler<M> {
         let timing = self.jobs[index].timing;
         if timing.votes {
             let started = Instant::now();
-            let mut statistics = std::mem::take(&mut self.statistics);
-            self.try_job(index, |backend, job| backend.statistics(job.slot, &mut statistics));
-            self.statistics = statistics;
+            self.run(index, Stage::Statistics);
             self.counters.measure += started.elapsed();
             if matches!(self.jobs[index].step, Step::Failed(_)) {
                 return;
@@ -243,7 +250,7 @@ impl<M: FrameMemory> Leveler<M> {
         let decided = Instant::now();
         self.counters.decide += decided - started;
         if changed {
-            self.try_job(index, |backend, job| backend.apply(job.slot, &mut job.memory, &job.curves));
+            self.run(index, Stage::Apply);
             self.counters.apply += decided.elapsed();
         }
     }
@@ -254,7 +261,7 @@ impl<M: FrameMemory> Leveler<M> {
         }
         if matches!(&self.jobs[0].step, Step::Applying(outcome) if outcome.changed) {
             let started = Instant::now();
-            self.try_job(0, |backend, job| backend.finish(job.slot, &mut job.memory));
+            self.run(0, Stage::Finish);
             self.counters.apply += started.elapsed();
         }
         let job = self.jobs.pop_front()?;
@@ -269,19 +276,63 @@ impl<M: FrameMemory> Leveler<M> {
         Some(Done { memory: job.memory, outcome })
     }
 
-    /// Lets the backend do something for one job, and deals with its failure.
-    fn try_job(&mut self, index: usize, work: impl FnOnce(&mut dyn Backend, &mut Job<M>) -> Result<(), BackendError>) {
-        // placeholder: failover retries are completed with the GPU backend
-        if let Err(error) = work(self.backend.as_mut(), &mut self.jobs[index]) {
-            self.fail(index, error);
+    /// Lets the backend do one thing for one job. If the GPU fails, the CPU does it instead; if that cannot be,
+    /// the job has failed.
+    fn run(&mut self, index: usize, stage: Stage) {
+        let Err(error) = self.attempt(index, stage) else { return };
+        let again = match (error, self.settings.backend) {
+            (error @ BackendError::Frame(_), _) | (error, BackendChoice::Gpu) => Err(error),
+            (error, _) if self.backend.name() == "cpu" => Err(error),
+            (error, _) => {
+                self.take_over(error);
+                // Taking over has measured and applied anew what had been begun; only waits are left to do.
+                match stage {
+                    Stage::Statistics | Stage::Finish if !matches!(self.jobs[index].step, Step::Failed(_)) => {
+                        self.attempt(index, stage)
+                    }
+                    _ => Ok(()),
+                }
+            }
+        };
+        if let Err(error) = again {
+            self.jobs[index].step = Step::Failed(error);
         }
     }
 
-    fn fail(&mut self, index: usize, error: BackendError) {
-        self.jobs[index].step = Step::Failed(error);
+    fn attempt(&mut self, index: usize, stage: Stage) -> Result<(), BackendError> {
+        let job = &mut self.jobs[index];
+        match stage {
+            Stage::Measure => self.backend.measure(job.slot, &mut job.memory),
+            Stage::Statistics => self.backend.statistics(job.slot, &mut self.statistics),
+            Stage::Apply => self.backend.apply(job.slot, &mut job.memory, &job.curves),
+            Stage::Flush => self.backend.flush(),
+            Stage::Finish => self.backend.finish(job.slot, &mut job.memory),
+        }
+    }
+
+    /// Replaces a failed GPU by the CPU and does the frames in flight again. What was decided on them stays, so
+    /// the picture does not jump.
+    fn take_over(&mut self, failure: BackendError) {
+        log::warn!("{failure}; the CPU takes over");
+        self.failure = Some(failure);
+        self.counters.failovers += 1;
+        self.backend = cpu(&self.info, self.depth);
+        for index in 0..self.jobs.len() {
+            let stage = match &self.jobs[index].step {
+                Step::Measuring => Stage::Measure,
+                Step::Applying(outcome) if outcome.changed => Stage::Apply,
+                _ => continue,
+            };
+            if let Err(error) = self.attempt(index, stage) {
+                self.jobs[index].step = Step::Failed(error);
+            }
+        }
     }
 }
 
 fn cpu(info: &FrameInfo, depth: usize) -> Box<dyn Backend> {
     Box::new(Cpu::new(info, depth + 1))
 }
+
+#[cfg(test)]
+mod tests;
