@@ -1,5 +1,8 @@
 //! Measure and apply on the GPU.
 
+pub mod import;
+pub mod pages;
+
 use crate::backend::{Backend, BackendError};
 use crate::frame::FrameInfo;
 
