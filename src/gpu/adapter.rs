@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use crate::backend::BackendError;
 
+use super::import;
+
 /// What an adapter is, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AdapterKind {
@@ -207,14 +209,16 @@ impl Gpu {
         let mappable = mappable && info.mappable;
         let features = if mappable { wgpu::Features::MAPPABLE_PRIMARY_BUFFERS } else { wgpu::Features::empty() };
         let limits = adapter.limits();
-        let request = adapter.request_device(&wgpu::DeviceDescriptor {
+        let descriptor = wgpu::DeviceDescriptor {
             label: Some("autolevels"),
             required_features: features,
             required_limits: limits.clone(),
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
-        });
-        let (device, queue) = wait_for(request).map_err(|error| BackendError::Gpu {
+        };
+        let opened = import::open(adapter, &descriptor);
+        let opened = opened.unwrap_or_else(|| wait_for(adapter.request_device(&descriptor)));
+        let (device, queue) = opened.map_err(|error| BackendError::Gpu {
             adapter: info.name.clone(),
             stage: "opening",
             reason: error.to_string(),

@@ -26,7 +26,7 @@ pub use adapter::{AdapterInfo, AdapterKind, adapters};
 
 use adapter::Gpu;
 use geometry::Geometry;
-use memory::Layout;
+use memory::{Direct, Layout};
 use passes::{CODES, MOST_PLANES, Passes};
 use slot::{Constants, Slot, Work};
 
@@ -85,6 +85,17 @@ struct GpuBackend {
     lost_at: Option<usize>,
 }
 
+impl Drop for GpuBackend {
+    /// The GPU may be writing to frames' memory: that must not be given back before it is done.
+    fn drop(&mut self) {
+        for slot in &mut self.slots {
+            if slot.wait(&self.gpu).is_err() {
+                break;
+            }
+        }
+    }
+}
+
 impl GpuBackend {
     fn new(
         gpu: Arc<Gpu>,
@@ -98,7 +109,7 @@ impl GpuBackend {
             let passes = Passes::new(gpu, info, &geometry, edit);
             let constants = Constants {
                 stream: constants(gpu, &geometry.stream(info, &grid)),
-                memory: constants(gpu, &geometry::memory(&layout)),
+                memory: constants(gpu, &geometry::memory(&layout.places)),
             };
             let slot = |_| Slot::new(gpu, info, grid.chunks(), &geometry, &layout, &passes, &constants);
             let slots = (0..slots).map(slot).collect();
@@ -162,7 +173,13 @@ impl Backend for GpuBackend {
         self.info.check(&planes)?;
         let slot = &mut self.slots[slot];
         slot.statistics.reclaim(&self.gpu, STAGE)?;
-        slot.input.write(&self.gpu, STAGE, |buffer| self.layout.bring(&self.info, &planes, buffer))?;
+        let (gpu, passes) = (&self.gpu, &self.passes);
+        slot.source = Direct::find(gpu, &self.info, planes.iter().copied(), false, |places, words| {
+            passes.bind_source(gpu, &constants(gpu, &geometry::memory(places)), words)
+        });
+        if slot.source.is_none() {
+            slot.input.write(gpu, STAGE, |buffer| self.layout.bring(&self.info, &planes, buffer))?;
+        }
         slot.measure = Work::Noted;
         slot.apply = Work::None;
         Ok(())
@@ -178,9 +195,20 @@ impl Backend for GpuBackend {
         Ok(())
     }
 
-    fn apply(&mut self, slot: usize, _memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
+    fn apply(&mut self, slot: usize, memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
         const STAGE: &str = "applying";
         let slot = &mut self.slots[slot];
+        let (gpu, passes) = (&self.gpu, &self.passes);
+        slot.destination = match memory.access(false)? {
+            Access::Copy { output, .. } => {
+                check(&self.info, &output)?;
+                let planes = output.iter().map(|plane| Plane { data: plane.data, stride: plane.stride });
+                Direct::find(gpu, &self.info, planes, true, |places, words| {
+                    passes.bind_destination(gpu, &constants(gpu, &geometry::memory(places)), words)
+                })
+            }
+            Access::InPlace(_) => None,
+        };
         slot.output.reclaim(&self.gpu, STAGE)?;
         slot.curves.write(&self.gpu, STAGE, |buffer| pack(curves, buffer))?;
         slot.apply = Work::Noted;
@@ -228,6 +256,9 @@ impl Backend for GpuBackend {
             return Err(gpu.error("finishing", "nothing was applied to this frame"));
         }
         slot.apply = Work::None;
+        if slot.destination.is_some() {
+            return slot.wait(gpu);
+        }
         let fetched = slot.output.read(gpu, "applying", |buffer| fetch(info, layout, buffer, memory))?;
         Ok(fetched?)
     }
@@ -235,7 +266,7 @@ impl Backend for GpuBackend {
 
 /// Copies a frame's output from `buffer` into its memory.
 fn fetch(info: &FrameInfo, layout: &Layout, buffer: &[u8], memory: &mut dyn FrameMemory) -> Result<(), FrameError> {
-    let (Access::InPlace(mut planes) | Access::Copy { output: mut planes, .. }) = memory.access()?;
+    let (Access::InPlace(mut planes) | Access::Copy { output: mut planes, .. }) = memory.access(true)?;
     check(info, &planes)?;
     layout.fetch(info, buffer, &mut planes);
     Ok(())
