@@ -99,27 +99,28 @@ fn unfit(adapter: &wgpu::Adapter, limits: &wgpu::Limits) -> Option<String> {
 
 /// All adapters of this machine. OpenGL's are listed only where there is no other.
 pub fn adapters() -> Vec<AdapterInfo> {
-    enumerate(true).into_iter().map(|(info, _)| info).collect()
+    enumerate(true).iter().map(|(info, _)| info.clone()).collect()
 }
 
-fn enumerate(any: bool) -> Vec<(AdapterInfo, wgpu::Adapter)> {
-    static PRIMARY: OnceLock<wgpu::Instance> = OnceLock::new();
-    static GL: OnceLock<wgpu::Instance> = OnceLock::new();
-    let list = |instance: &OnceLock<wgpu::Instance>, backends| {
-        let instance = instance.get_or_init(|| {
-            wgpu::Instance::new(wgpu::InstanceDescriptor {
-                backends,
-                // No validation layers by default: they are slow and may be missing; WGPU_VALIDATION=1 asks for them.
-                flags: wgpu::InstanceFlags::empty().with_env(),
-                ..wgpu::InstanceDescriptor::new_without_display_handle()
-            })
-        });
-        wait_for(instance.enumerate_adapters(backends))
-    };
-    let mut found = list(&PRIMARY, wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12);
-    if found.is_empty() && any {
-        found = list(&GL, wgpu::Backends::GL);
-    }
+/// An adapter with its entry in the list.
+type Found = (AdapterInfo, wgpu::Adapter);
+
+/// The adapters, looked for once in a process; OpenGL's only if there is no other and any is good enough.
+fn enumerate(any: bool) -> &'static [Found] {
+    static PRIMARY: OnceLock<Vec<Found>> = OnceLock::new();
+    static GL: OnceLock<Vec<Found>> = OnceLock::new();
+    let primary = PRIMARY.get_or_init(|| list(wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12));
+    if primary.is_empty() && any { GL.get_or_init(|| list(wgpu::Backends::GL)) } else { primary }
+}
+
+fn list(backends: wgpu::Backends) -> Vec<Found> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends,
+        // No validation layers by default: they are slow and may be missing; WGPU_VALIDATION=1 asks for them.
+        flags: wgpu::InstanceFlags::empty().with_env(),
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    let found = wait_for(instance.enumerate_adapters(backends));
     found.into_iter().enumerate().map(|(index, adapter)| (AdapterInfo::of(index, &adapter), adapter)).collect()
 }
 
@@ -185,11 +186,11 @@ impl Gpu {
         let (info, adapter) = find(wanted, any)?;
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|gpu| gpu.strong_count() > 0);
-        let usable = open.iter().filter_map(Weak::upgrade).find(|gpu| gpu.info == info && gpu.fault.0.get().is_none());
+        let usable = open.iter().filter_map(Weak::upgrade).find(|gpu| gpu.info == *info && gpu.fault.0.get().is_none());
         if let Some(gpu) = usable {
             return Ok(gpu);
         }
-        let gpu = Arc::new(Gpu::new(info, &adapter, true)?);
+        let gpu = Arc::new(Gpu::new(info, adapter, true)?);
         open.push(Arc::downgrade(&gpu));
         Ok(gpu)
     }
@@ -200,10 +201,10 @@ impl Gpu {
     /// As [`Gpu::shared`].
     pub fn alone(wanted: &str, any: bool, mappable: bool) -> Result<Arc<Gpu>, BackendError> {
         let (info, adapter) = find(wanted, any)?;
-        Ok(Arc::new(Gpu::new(info, &adapter, mappable)?))
+        Ok(Arc::new(Gpu::new(info, adapter, mappable)?))
     }
 
-    fn new(info: AdapterInfo, adapter: &wgpu::Adapter, mappable: bool) -> Result<Gpu, BackendError> {
+    fn new(info: &AdapterInfo, adapter: &wgpu::Adapter, mappable: bool) -> Result<Gpu, BackendError> {
         let mappable = mappable && info.mappable;
         let features = if mappable { wgpu::Features::MAPPABLE_PRIMARY_BUFFERS } else { wgpu::Features::empty() };
         let limits = adapter.limits();
@@ -229,7 +230,7 @@ impl Gpu {
                 fault.record(format!("the device was lost ({reason:?}): {message}"));
             }
         });
-        Ok(Gpu { device, queue, info, limits, mappable, fault })
+        Ok(Gpu { device, queue, info: info.clone(), limits, mappable, fault })
     }
 
     /// An error of this GPU.
@@ -288,15 +289,15 @@ impl Gpu {
     }
 }
 
-fn find(wanted: &str, any: bool) -> Result<(AdapterInfo, wgpu::Adapter), BackendError> {
-    let mut found = enumerate(any);
+fn find(wanted: &str, any: bool) -> Result<&'static Found, BackendError> {
+    let found = enumerate(any);
     let seen: Vec<AdapterInfo> = found.iter().map(|(info, _)| info.clone()).collect();
     let index = choose(&seen, wanted, any).map_err(|reason| {
         let list = seen.iter().map(|info| format!("{} {} ({})", info.index, info.name, info.kind.name()));
         let list = list.collect::<Vec<_>>().join(", ");
         BackendError::NoAdapter { reason, seen: if list.is_empty() { "none".into() } else { list } }
     })?;
-    Ok(found.swap_remove(index))
+    Ok(&found[index])
 }
 
 /// An error with its causes, on one line.
@@ -375,5 +376,21 @@ mod tests {
         seen[2].unfit = Some("it has no compute shaders".into());
         assert_eq!(choose(&seen, "", false), Ok(1));
         assert_eq!(choose(&seen, "nvidia", true), Err("NVIDIA RTX 4090: it has no compute shaders".into()));
+    }
+
+    #[test]
+    fn streams_share_a_device_until_it_fails() {
+        let skip = std::env::var("AUTOLEVELS_TEST_GPU").is_ok_and(|value| value == "skip");
+        let first = match Gpu::shared("", true) {
+            Err(BackendError::NoAdapter { .. }) if skip => return,
+            gpu => gpu.unwrap_or_else(|error| panic!("{error}")),
+        };
+        let open = || Gpu::shared("", true).unwrap_or_else(|error| panic!("{error}"));
+        assert!(Arc::ptr_eq(&first, &open()));
+        first.lose();
+        assert!(first.wait(&first.queue.submit([]), "testing").is_err());
+        let second = open();
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(second.check("testing").is_ok());
     }
 }
