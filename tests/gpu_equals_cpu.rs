@@ -171,6 +171,17 @@ fn with_copies_between_mapped_memory_and_the_shaders() {
     }
 }
 
+/// Adapters with small workgroups take more of them.
+#[test]
+fn with_small_workgroups() {
+    for (number, threads) in [32, 64, 128].into_iter().enumerate() {
+        let info = info([Format::Yv12, Format::Abgr, Format::Y444][number], (321, 65));
+        let tampering = Tampering { threads: Some(threads), ..Tampering::default() };
+        let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
+        compare(gpu.as_mut(), &info, &Content::ALL, number);
+    }
+}
+
 /// Several streams share a device, each from its own thread.
 #[test]
 fn streams_beside_each_other() {

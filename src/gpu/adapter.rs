@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use crate::backend::BackendError;
 
+use super::passes::{FEWEST_THREADS, MOST_THREADS_DOWN};
+
 /// What an adapter is, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AdapterKind {
@@ -88,8 +90,11 @@ fn unfit(adapter: &wgpu::Adapter, limits: &wgpu::Limits) -> Option<String> {
         Some("it has no compute shaders".into())
     } else if !adapter.get_texture_format_features(super::TEXTURE_FORMAT).allowed_usages.contains(usages) {
         Some("it cannot store texels of four bytes".into())
-    } else if limits.max_compute_invocations_per_workgroup < super::passes::FEWEST_THREADS {
-        Some(format!("its workgroups hold only {}", limits.max_compute_invocations_per_workgroup))
+    } else if limits.max_compute_invocations_per_workgroup < FEWEST_THREADS
+        || limits.max_compute_workgroup_size_x < FEWEST_THREADS
+        || limits.max_compute_workgroup_size_y < MOST_THREADS_DOWN
+    {
+        Some("its workgroups are too small".into())
     } else if limits.max_storage_textures_per_shader_stage < 2 || limits.max_storage_buffers_per_shader_stage < 3 {
         Some("its shaders take too few textures or buffers".into())
     } else {
