@@ -8,7 +8,7 @@ mod apply;
 mod histogram;
 mod kernels;
 mod line;
-mod pool;
+pub(crate) mod pool;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 

@@ -5,8 +5,9 @@ use crate::frame::{FrameInfo, TEXEL};
 
 use super::TEXTURE_FORMAT;
 use super::adapter::Gpu;
+use super::direct::Direct;
 use super::geometry::Geometry;
-use super::memory::{Direct, Download, Layout, Upload};
+use super::memory::{Download, Layout, Upload};
 use super::passes::{Bound, CODES, CURVE_BYTES, MOST_PLANES, Passes, Resources};
 
 /// How far a piece of work has come.
