@@ -43,6 +43,8 @@ pub struct Memory {
     pub quantiles: [f64; QUANTILES],
     /// The widest span of late, slowly forgotten.
     widest: f64,
+    /// How much of a fade there is or was of late, 0 to 1.
+    faded: f64,
 }
 
 /// What happened from one frame to the next.
@@ -60,7 +62,7 @@ impl Change {
 impl Memory {
     /// The levels of a frame, without any memory.
     pub fn fresh(now: &Look) -> Memory {
-        Memory { ends: now.ends, quantiles: now.quantiles, widest: now.ends.span() }
+        Memory { ends: now.ends, quantiles: now.quantiles, widest: now.ends.span(), faded: 0.0 }
     }
 
     /// The memory after the frame `now`, `dt` seconds after the frame `before` that this memory is of.
@@ -70,11 +72,12 @@ impl Memory {
         let own = now.ends;
         let reach = |seconds: f64| 1.0 - (-dt / (seconds * tuning.pace)).exp();
 
-        let mut widest = self.widest + reach(WIDEST) * (own.span() - self.widest);
+        // A flat picture tells nothing: what is held stays as it is.
+        let textured = smoothstep(4.0, 16.0, own.span());
+        let mut widest = self.widest + textured * reach(WIDEST) * (own.span() - self.widest);
         widest = widest.max(own.span());
         let steady = smoothstep(0.35, 0.55, own.span() / widest.max(1e-6));
-        let fading = 1.0 - steady;
-        let textured = smoothstep(4.0, 16.0, own.span());
+        let faded = f64::max(1.0 - steady, self.faded * (1.0 - textured * reach(FADING)));
 
         let gain = (full / self.ends.span().max(1.0)).min(tuning.max_gain);
         // A flat picture at either end is where fades go to and come from; any other is a scene.
@@ -84,12 +87,11 @@ impl Memory {
 
         let confidence = fit.confidence * steady * textured * (1.0 - cut);
         let carry = |level: f64| level + confidence * (fit.exposure.at(level) - level);
-        let black = carry(self.ends.black);
-        let carried = Ends { black, white: carry(self.ends.white).max(black + 1.0) };
+        let carried = self.carry(before.ends, carry, faded);
 
         let pull = |rate: f64| textured * (1.0 - (-dt * (rate + confidence / FOLLOWING) / tuning.pace).exp());
         let towards = |from: f64, to: f64, outwards: bool, inwards: f64| {
-            let rate = if outwards { 1.0 / OUTWARDS } else { 1.0 / inwards + fading / FADING };
+            let rate = if outwards { 1.0 / OUTWARDS } else { 1.0 / inwards + faded / FADING };
             from + pull(rate) * (to - from)
         };
         let black = towards(carried.black, own.black, own.black < carried.black, BLACK_INWARDS);
@@ -106,7 +108,7 @@ impl Memory {
             white: carried.white + share * (pulled.white - carried.white),
         };
 
-        let inside = pull(1.0 / INSIDE + fading / FADING);
+        let inside = pull(1.0 / INSIDE + faded / FADING);
         let mut quantiles = self.quantiles;
         for (level, own) in quantiles.iter_mut().zip(&now.quantiles) {
             let carried = carry(*level);
@@ -121,8 +123,23 @@ impl Memory {
             ends.white += cut * (start.white - ends.white);
             widest += cut * (own.span() - widest);
         }
+        // What was only ever flat is no memory of a picture.
+        let unknown = textured * (1.0 - smoothstep(4.0, 16.0, self.ends.span()));
+        ends.black += unknown * (own.black - ends.black);
+        ends.white += unknown * (own.white - ends.white);
+
         let exposure = 1.0 + confidence * (fit.exposure.scale - 1.0);
-        (Memory { ends, quantiles, widest }, Change { exposure, cut })
+        (Memory { ends, quantiles, widest, faded }, Change { exposure, cut })
+    }
+
+    /// The ends, carried along with a change of exposure. After a fade, headroom that the picture did not use is
+    /// not carried outwards: it was left over when the fade was let go, and would grow with the returning picture.
+    fn carry(&self, own: Ends, carry: impl Fn(f64) -> f64, faded: f64) -> Ends {
+        let mut black = carry(self.ends.black);
+        let mut white = carry(self.ends.white);
+        black += faded * (self.ends.black.min(carry(own.black)) - black).max(0.0);
+        white -= faded * (white - self.ends.white.max(carry(own.white))).max(0.0);
+        Ends { black, white: white.max(black + 1.0) }
     }
 
     /// The levels that a new scene starts with: its own, but what is held stays where it still serves.
