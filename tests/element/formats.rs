@@ -1,7 +1,7 @@
 //! Every format on every backend comes out as a leveler alone gives it, in place or beside the input.
 
 use autolevels::frame::Format;
-use autolevels::settings::Mode;
+use autolevels::settings::{BackendChoice, Mode};
 use gst::prelude::*;
 
 use crate::common::*;
@@ -117,6 +117,27 @@ fn strength_can_be_turned_up_and_down_while_frames_pass() {
             let output = harness.pull().unwrap();
             assert!(samples(&output, &info) == plain_samples(reference.picture(number), &info));
             assert_eq!(output.as_ptr() == input.as_ptr(), strength == 0.0, "strength {strength}");
+        }
+    }
+}
+
+#[test]
+fn large_frames_are_equal_on_every_backend() {
+    for (width, height) in [(1920, 1080), (3840, 2160)] {
+        for format in ["NV12", "I420", "RGBA"] {
+            let info = video_info(format, width, height);
+            let outputs = backends().into_iter().map(|backend| {
+                let mut harness = harness(&element(backend), &info);
+                for number in 0..2 {
+                    harness.push(buffer(&info, number)).unwrap();
+                }
+                [harness.pull().unwrap(), harness.pull().unwrap()].map(|output| samples(&output, &info))
+            });
+            let mut reference = Reference::new(&info, &settings(BackendChoice::Cpu));
+            let expected = [0, 1].map(|number| plain_samples(reference.picture(number), &info));
+            for output in outputs {
+                assert!(output == expected, "{format} {width}×{height}");
+            }
         }
     }
 }
