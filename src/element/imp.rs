@@ -214,6 +214,12 @@ impl AutoLevels {
 }
 
 impl ObjectImpl for AutoLevels {
+    fn constructed(&self) {
+        self.parent_constructed();
+        // A frame that stands in for a missing one is still that when it is levelled: the flag stays.
+        self.obj().set_gap_aware(true);
+    }
+
     fn properties() -> &'static [glib::ParamSpec] {
         static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(properties::specs);
         &PROPERTIES
