@@ -7,7 +7,6 @@
 mod apply;
 mod histogram;
 mod kernels;
-mod line;
 mod pool;
 #[cfg(target_arch = "x86_64")]
 mod x86;
