@@ -1,8 +1,7 @@
 //! Apply: every sample of a lane with a curve goes through its table.
 //!
 //! Rows are changed where they are; if the output lies beside the input, a row is copied there first, and
-//! is still in the cache. Lookups by shuffles take no longer than arithmetic would if a table is a line, so
-//! all tables are looked up.
+//! is still in the cache. Planes whose tables are all the identity are left alone, or only copied.
 
 use crate::frame::{Access, FrameError, FrameInfo, Plane, PlaneMut, PlaneShape, Planes};
 use crate::levels::curves::Curves;

@@ -1,8 +1,7 @@
 //! The inner loops, in plain Rust, over rows that lie in the cache.
 //!
-//! They are written so that the compiler turns them into SIMD, and inlined into functions that are compiled
-//! for what a processor has beyond the least of its architecture ([`super::x86`]). So there is one source
-//! for what a loop computes; only table lookups by shuffles are written out.
+//! They say what each loop computes, and are the fallback everywhere. Where a processor has more than the least
+//! of its architecture, they are compiled for it, or written out with the same results ([`super::x86`]).
 
 /// What the inner loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
