@@ -1,74 +1,52 @@
 //! Apply: every sample of a lane with a curve goes through its table.
 //!
 //! Rows are changed where they are; if the output lies beside the input, a row is copied there first, and
-//! is still in the cache. Tables that are lines become arithmetic ([`super::line`]), the others lookups.
+//! is still in the cache. Planes whose tables are all the identity are left alone, or only copied.
 
 use crate::frame::{Access, FrameError, FrameInfo, Plane, PlaneMut, PlaneShape, Planes};
 use crate::levels::curves::Curves;
 
-use super::kernels::{self, Lines, PERIOD, Path, on_path};
-use super::line::Line;
+use super::kernels::{LANES, Lookup, Path, on_path};
 use super::pool;
 
-/// Samples of a row that are copied and changed together: whole periods, well within the cache.
-const PIECE: usize = 128 * PERIOD;
+/// Samples of a row that are copied and changed together: whole vectors of whole units, well within the cache.
+const PIECE: usize = 128 * 96;
 /// About how many samples a band holds.
 const BAND: usize = 1 << 17;
-/// Lanes after which those of every format repeat.
-const LANES: usize = 12;
-/// The table of lanes without a curve, after those of the three curves.
-const IDENTITY: usize = 3;
 
 /// What is done to the samples of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Work {
     /// Nothing: all tables are the identity.
     Keep,
-    /// All go through the same line, or each lane through its own.
-    Line,
-    Lines,
-    /// All are looked up in the same table, or those of each lane in its own.
-    Table,
-    Tables,
+    /// All are looked up in the same table.
+    One,
+    /// Those of each lane are looked up in its own.
+    Several,
 }
 
-/// How one plane is changed.
+/// How a plane is changed: the table of each lane.
+#[derive(Clone, Copy, Debug)]
 struct Plan {
     work: Work,
-    /// The table of each lane.
-    tables: [usize; LANES],
-    /// For [`Work::Lines`].
-    lines: Lines,
+    lanes: [usize; LANES],
 }
 
 /// Applies curves to frames of one kind.
 pub struct Apply {
     path: Path,
+    /// One place for each thread; there is nothing to keep in it.
     threads: Vec<()>,
-    /// The curves that the tables, lines and plans are made from.
-    curves: Curves,
+    /// Those of the three curves, and the identity.
     tables: [[u8; 256]; 4],
-    /// The tables that are lines.
-    lines: [Option<Line>; 4],
     plans: Vec<Plan>,
 }
 
 impl Apply {
     pub fn new(info: &FrameInfo, path: Path, threads: usize) -> Apply {
         let identity = std::array::from_fn(|code| code as u8);
-        let plan = |_: &PlaneShape| Plan {
-            work: Work::Keep,
-            tables: [IDENTITY; LANES],
-            lines: Lines::new(|_| Line::IDENTITY),
-        };
-        Apply {
-            path,
-            threads: vec![(); threads],
-            curves: Curves::identity(info.range.codes()),
-            tables: [identity; 4],
-            lines: [Some(Line::IDENTITY); 4],
-            plans: info.planes.iter().map(plan).collect(),
-        }
+        let plan = Plan { work: Work::Keep, lanes: [Lookup::IDENTITY; LANES] };
+        Apply { path, threads: vec![(); threads], tables: [identity; 4], plans: vec![plan; info.planes.len()] }
     }
 
     pub fn path(&self) -> Path {
@@ -80,11 +58,9 @@ impl Apply {
     /// # Errors
     /// If the memory does not hold what `info` describes; nothing is written then.
     pub fn run(&mut self, info: &FrameInfo, access: Access, curves: &Curves) -> Result<(), FrameError> {
-        if self.curves != *curves {
-            self.plan(info, curves);
-        }
-        let Apply { path, threads, tables, lines, plans, .. } = self;
-        let job = |plan| Job { path: *path, tables, lines, plan };
+        self.plan(info, curves);
+        let Apply { path, threads, tables, plans } = self;
+        let job = |plan: &Plan| Job { path: *path, work: plan.work, lookup: Lookup { tables, lanes: plan.lanes } };
         let parts = || plans.iter().zip(&info.planes);
         match access {
             Access::InPlace(mut planes) => {
@@ -122,57 +98,41 @@ impl Apply {
 
     /// Finds out what `curves` mean for each plane.
     fn plan(&mut self, info: &FrameInfo, curves: &Curves) {
-        self.curves.clone_from(curves);
         // The first of equal tables stands for all of them.
-        let mut first = [IDENTITY; 4];
+        let mut first = [Lookup::IDENTITY; 3];
         for (index, curve) in curves.tables.iter().enumerate() {
-            self.tables[index] = std::array::from_fn(|code| curve[code] as u8);
-            let table = self.tables[index];
-            first[index] = [IDENTITY, 0, 1, 2].into_iter().find(|other| self.tables[*other] == table).unwrap_or(index);
-            self.lines[index] = if first[index] == index { Line::find(&table) } else { self.lines[first[index]] };
+            let table = std::array::from_fn(|code| curve[code] as u8);
+            self.tables[index] = table;
+            let mut others = [Lookup::IDENTITY, 0, 1, 2].into_iter();
+            first[index] = others.find(|other| self.tables[*other] == table).unwrap_or(index);
         }
         for (plan, shape) in self.plans.iter_mut().zip(&info.planes) {
-            plan.tables = std::array::from_fn(|i| {
-                shape.lanes[i % shape.lanes.len()].curve().map_or(IDENTITY, |curve| first[curve])
-            });
-            let lines = plan.tables.map(|table| self.lines[table]);
-            let is_same = plan.tables == [plan.tables[0]; LANES];
-            plan.work = match (is_same, lines.iter().all(Option::is_some)) {
-                (true, _) if plan.tables[0] == IDENTITY => Work::Keep,
-                (true, true) => Work::Line,
-                (true, false) => Work::Table,
-                (false, true) => Work::Lines,
-                (false, false) => Work::Tables,
+            let lane = |i: usize| shape.lanes[i % shape.lanes.len()];
+            plan.lanes = std::array::from_fn(|i| lane(i).curve().map_or(Lookup::IDENTITY, |curve| first[curve]));
+            plan.work = match plan.lanes {
+                [Lookup::IDENTITY, ..] if plan.lanes == [Lookup::IDENTITY; LANES] => Work::Keep,
+                [table, ..] if plan.lanes == [table; LANES] => Work::One,
+                _ => Work::Several,
             };
-            if plan.work == Work::Lines {
-                plan.lines = Lines::new(|i| lines[i % LANES].unwrap_or(Line::IDENTITY));
-            }
         }
     }
 }
 
-/// One plane's plan and what it refers to.
+/// What is done to the rows of a plane, and how.
 #[derive(Clone, Copy)]
 struct Job<'a> {
     path: Path,
-    tables: &'a [[u8; 256]; 4],
-    lines: &'a [Option<Line>; 4],
-    plan: &'a Plan,
+    work: Work,
+    lookup: Lookup<'a>,
 }
 
 impl Job<'_> {
-    /// Changes whole units, from the first lane on.
+    /// Changes samples from the first lane on.
     fn change(&self, row: &mut [u8]) {
-        let Plan { work, tables, lines } = self.plan;
-        match work {
+        match self.work {
             Work::Keep => {}
-            Work::Line => {
-                let line = self.lines[tables[0]].unwrap_or(Line::IDENTITY);
-                on_path!(self.path, line(row, &line));
-            }
-            Work::Lines => on_path!(self.path, lines(row, lines)),
-            Work::Table => on_path!(self.path, table(row, &self.tables[tables[0]])),
-            Work::Tables => kernels::tables(row, &tables.map(|table| &self.tables[table])),
+            Work::One => on_path!(self.path, table(row, &self.lookup.tables[self.lookup.lanes[0]])),
+            Work::Several => on_path!(self.path, tables(row, &self.lookup)),
         }
     }
 

@@ -1,10 +1,7 @@
 //! The inner loops, in plain Rust, over rows that lie in the cache.
 //!
-//! They are written so that the compiler turns them into SIMD, and inlined into functions that are compiled
-//! for what a processor has beyond the least of its architecture ([`super::x86`]). So there is one source
-//! for what a loop computes; only table lookups by shuffles are written out.
-
-use super::line::Line;
+//! They say what each loop computes, and are the fallback everywhere. Where a processor has more than the least
+//! of its architecture, they are compiled for it, or written out with the same results ([`super::x86`]).
 
 /// What the inner loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +97,7 @@ pub struct RgbPixel {
 }
 
 #[inline(always)]
-fn weigh<const SAMPLES: usize>(row: &[u8], pixel: &RgbPixel, luma: &mut [u8]) {
+pub fn weigh<const SAMPLES: usize>(row: &[u8], pixel: &RgbPixel, luma: &mut [u8]) {
     let [red, green, blue] = pixel.places.map(|place| place.min(SAMPLES - 1));
     let [wr, wg, wb] = pixel.weights;
     for (luma, samples) in luma.iter_mut().zip(row.as_chunks::<SAMPLES>().0) {
@@ -142,66 +139,6 @@ pub fn add(marks: &[u8], columns: &mut [u16]) {
     }
 }
 
-/// Samples after which lanes of every format repeat: whole units of 4 and of 12, and whole vectors.
-pub const PERIOD: usize = 96;
-
-/// A line for each of [`PERIOD`] samples, apart by parameter.
-pub struct Lines {
-    low: [u8; PERIOD],
-    high: [u8; PERIOD],
-    start: [u8; PERIOD],
-    span: [u8; PERIOD],
-    nudge: [u8; PERIOD],
-    whole: [u16; PERIOD],
-    part: [u16; PERIOD],
-    offset: [u16; PERIOD],
-}
-
-impl Lines {
-    /// The lines of a row in which sample i goes through `line(i)`.
-    pub fn new(line: impl Fn(usize) -> Line) -> Lines {
-        let line = &line;
-        Lines {
-            low: std::array::from_fn(|i| line(i).low),
-            high: std::array::from_fn(|i| line(i).high),
-            start: std::array::from_fn(|i| line(i).start),
-            span: std::array::from_fn(|i| line(i).span),
-            nudge: std::array::from_fn(|i| line(i).nudge),
-            whole: std::array::from_fn(|i| line(i).whole),
-            part: std::array::from_fn(|i| line(i).part),
-            offset: std::array::from_fn(|i| line(i).offset),
-        }
-    }
-}
-
-/// Sends each sample through the same line.
-#[inline(always)]
-pub fn line(row: &mut [u8], line: &Line) {
-    for sample in row {
-        *sample = line.at(*sample);
-    }
-}
-
-/// Sends each sample through its line.
-#[inline(always)]
-pub fn lines(row: &mut [u8], lines: &Lines) {
-    for block in row.chunks_mut(PERIOD) {
-        for (i, sample) in block.iter_mut().enumerate() {
-            let line = Line {
-                low: lines.low[i],
-                high: lines.high[i],
-                start: lines.start[i],
-                span: lines.span[i],
-                nudge: lines.nudge[i],
-                whole: lines.whole[i],
-                part: lines.part[i],
-                offset: lines.offset[i],
-            };
-            *sample = line.at(*sample);
-        }
-    }
-}
-
 /// Looks each sample up in the same table.
 #[inline(always)]
 pub fn table(row: &mut [u8], table: &[u8; 256]) {
@@ -210,9 +147,26 @@ pub fn table(row: &mut [u8], table: &[u8; 256]) {
     }
 }
 
-/// Looks sample i up in `tables[i % 12]`.
-pub fn tables(row: &mut [u8], tables: &[&[u8; 256]; 12]) {
-    for block in row.chunks_mut(12) {
+/// Lanes after which those of every format repeat.
+pub const LANES: usize = 12;
+
+/// The table of each lane, by index; the last of the tables is the identity.
+#[derive(Clone, Copy)]
+pub struct Lookup<'a> {
+    pub tables: &'a [[u8; 256]; 4],
+    pub lanes: [usize; LANES],
+}
+
+impl Lookup<'_> {
+    /// The table of lanes that stay as they are.
+    pub const IDENTITY: usize = 3;
+}
+
+/// Looks each sample up in its lane's table.
+#[inline(always)]
+pub fn tables(row: &mut [u8], lookup: &Lookup) {
+    let tables = lookup.lanes.map(|lane| &lookup.tables[lane]);
+    for block in row.chunks_mut(tables.len()) {
         for (sample, table) in block.iter_mut().zip(tables) {
             *sample = table[usize::from(*sample)];
         }

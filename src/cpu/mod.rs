@@ -1,13 +1,12 @@
 //! Measure and apply on the CPU: the same results as on the GPU, bit for bit.
 //!
 //! [`histogram`] and [`apply`] are named like the shaders. Both go through the frame in bands of rows, which
-//! [`pool`] shares out to threads; in a band they go row by row with the inner loops of [`kernels`], which
-//! exist once in plain Rust and are compiled for what the processor has (see [`Path`]).
+//! [`pool`] shares out to threads; in a band they go row by row with the inner loops of [`kernels`], or their
+//! faster likes for what the processor has (see [`Path`]). Nothing is allocated per frame.
 
 mod apply;
 mod histogram;
 mod kernels;
-mod line;
 pub(crate) mod pool;
 #[cfg(target_arch = "x86_64")]
 mod x86;
