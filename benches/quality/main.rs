@@ -1,0 +1,148 @@
+//! How well level filters restore video whose levels were spoiled in known ways, and what it costs the picture:
+//! flicker, banding, noise, colours outside RGB.
+//!
+//!     cargo bench --bench quality -- [CLIP …] [--frames N] [--json]
+
+mod clip;
+mod filters;
+mod pictures;
+mod random;
+mod report;
+mod scenes;
+mod score;
+mod spoil;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+
+use clip::{Clip, RATE};
+use filters::{FILTERS, Filter};
+use report::Entry;
+use spoil::KINDS;
+
+/// Compares level filters on spoiled video.
+#[derive(Parser)]
+struct Options {
+    /// Video files, or names of scenes that this program draws; without any, all its scenes
+    #[arg(value_name = "CLIP")]
+    clips: Vec<String>,
+    /// Frames of each clip
+    #[arg(long, default_value_t = 4 * RATE)]
+    frames: usize,
+    /// Filters to run, by name; all that are installed without it
+    #[arg(long = "filter", value_name = "NAME")]
+    filters: Vec<String>,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+    /// A folder for sheets of frames: the reference, then what each filter made
+    #[arg(long, value_name = "FOLDER")]
+    pictures: Option<PathBuf>,
+    /// The frame that goes into the sheets; the middle one without it
+    #[arg(long, value_name = "NUMBER")]
+    picture: Option<usize>,
+    /// Set by cargo bench
+    #[arg(long, hide = true)]
+    bench: bool,
+}
+
+fn main() -> ExitCode {
+    run(&Options::parse()).unwrap_or_else(|error| {
+        eprintln!("quality: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+fn run(options: &Options) -> Result<ExitCode> {
+    if !options.bench {
+        // `cargo test --all-targets` starts benchmarks too, to see whether they start.
+        eprintln!("quality: run it with `cargo bench --bench quality`");
+        return Ok(ExitCode::SUCCESS);
+    }
+    ensure!(options.frames >= 2, "--frames must be 2 or more");
+    gst::init()?;
+
+    let (filters, missing) = chosen(&options.filters)?;
+    let mut entries = Vec::new();
+    let mut failed = false;
+    for name in names(&options.clips) {
+        let clip = match scenes::draw(name, options.frames) {
+            Some(clip) => clip,
+            None => clip::decode(name.as_ref(), options.frames).with_context(|| name.to_owned())?,
+        };
+        failed |= !measure(&clip, &filters, options, &mut entries)?;
+    }
+    if options.json {
+        println!("{:#}", report::json(&entries, &filters::versions(), &missing));
+    } else {
+        println!("{}", filters::versions());
+        filters.iter().for_each(|filter| println!("- {}: `{}`", filter.name, filter.line()));
+        missing.iter().for_each(|(name, reason)| println!("- {name}: left out, {reason}"));
+        print!("\n{}", report::tables(&entries));
+    }
+    Ok(if failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn names(clips: &[String]) -> Vec<&str> {
+    if clips.is_empty() {
+        return scenes::SCENES.iter().map(|(name, _)| *name).collect();
+    }
+    clips.iter().map(String::as_str).collect()
+}
+
+/// Names of filters that cannot be run here, with the reason.
+type Missing = Vec<(&'static str, String)>;
+
+/// The filters to run, and those that cannot be.
+fn chosen(wanted: &[String]) -> Result<(Vec<&'static Filter>, Missing)> {
+    for name in wanted {
+        let known = FILTERS.iter().map(|filter| filter.name).collect::<Vec<_>>();
+        ensure!(known.contains(&name.as_str()), "there is no filter {name}; there are: {}", known.join(", "));
+    }
+    let (mut present, mut missing) = (Vec::new(), Vec::new());
+    for filter in FILTERS.iter().filter(|filter| wanted.is_empty() || wanted.iter().any(|name| name == filter.name)) {
+        match filter.check() {
+            Ok(()) => present.push(filter),
+            Err(reason) => missing.push((filter.name, reason.to_string())),
+        }
+    }
+    Ok((present, missing))
+}
+
+/// Spoils the clip in every way and scores every filter on it. A filter that fails is reported and passed over;
+/// false if there was one.
+fn measure(clip: &Clip, filters: &[&'static Filter], options: &Options, entries: &mut Vec<Entry>) -> Result<bool> {
+    let folder = tempfile::tempdir()?;
+    let (source, target) = (folder.path().join("in.yuv"), folder.path().join("out.yuv"));
+    let reference = spoil::reference(&clip.frames);
+    let mut all_ran = true;
+    for kind in KINDS {
+        eprintln!("{} {}", clip.name, kind.name());
+        let (spoiled, wanted) = spoil::spoil(kind, &reference);
+        std::fs::write(&source, &spoiled)?;
+        let mut outputs = Vec::new();
+        for filter in filters {
+            match filter.run(&source, &target) {
+                Ok(made) => {
+                    let scores = score::score(&wanted, &spoiled, &made);
+                    entries.push(Entry { clip: clip.name.clone(), kind, filter: filter.name, scores });
+                    outputs.push(made);
+                }
+                Err(error) => {
+                    eprintln!("{} {}: {} failed: {error:#}", clip.name, kind.name(), filter.name);
+                    all_ran = false;
+                }
+            }
+        }
+        if let Some(folder) = &options.pictures {
+            std::fs::create_dir_all(folder)?;
+            outputs.insert(0, wanted);
+            let number = options.picture.unwrap_or(spoiled.len() / clip::FRAME / 2);
+            pictures::write(&folder.join(format!("{}-{}.png", clip.name, kind.name())), &outputs, number)?;
+        }
+    }
+    Ok(all_ran)
+}
