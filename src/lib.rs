@@ -7,5 +7,6 @@ pub mod gpu;
 pub mod grid;
 pub mod leveler;
 pub mod levels;
+pub mod pool;
 pub mod settings;
 pub mod video;
