@@ -173,6 +173,10 @@ impl TestFrame {
         self
     }
 
+    pub fn is_copied(&self) -> bool {
+        self.output.is_some()
+    }
+
     /// The planes that came in (and were changed, if in place).
     pub fn input_planes(&self) -> &[GuardedPlane] {
         &self.input
