@@ -64,6 +64,7 @@ fn run(options: &Options) -> Result<ExitCode> {
     }
     ensure!(options.frames >= 2, "--frames must be 2 or more");
     gst::init()?;
+    autolevels::plugin_register_static()?;
 
     let (filters, missing) = chosen(&options.filters)?;
     let mut entries = Vec::new();
