@@ -310,6 +310,17 @@ impl BaseTransformImpl for AutoLevels {
         self.parent_sink_event(event)
     }
 
+    fn transform_meta<'a>(
+        &self,
+        outbuf: &mut gst::BufferRef,
+        meta: gst::MetaRef<'a, gst::Meta>,
+        inbuf: &'a gst::BufferRef,
+    ) -> bool {
+        // Size and orientation stay, so what is said about them stays true. The base class copies only metas
+        // without tags.
+        meta.tags_contain_only(&["video", "size", "orientation"]) || self.parent_transform_meta(outbuf, meta, inbuf)
+    }
+
     fn submit_input_buffer(&self, is_discont: bool, buffer: gst::Buffer) -> Result<gst::FlowSuccess, gst::FlowError> {
         let flow = self.parent_submit_input_buffer(is_discont, buffer)?;
         if flow == gst_base::BASE_TRANSFORM_FLOW_DROPPED {
