@@ -8,7 +8,7 @@ mod apply;
 mod histogram;
 mod kernels;
 mod line;
-mod pool;
+pub(crate) mod pool;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
@@ -83,7 +83,7 @@ impl Backend for Cpu {
     }
 
     fn apply(&mut self, _slot: usize, memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
-        self.apply.run(&self.info, memory.access()?, curves)?;
+        self.apply.run(&self.info, memory.access(true)?, curves)?;
         Ok(())
     }
 

@@ -8,6 +8,9 @@ use std::time::Duration;
 
 use crate::backend::BackendError;
 
+use super::import;
+use super::passes::{FEWEST_THREADS, MOST_THREADS_DOWN};
+
 /// What an adapter is, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AdapterKind {
@@ -88,8 +91,11 @@ fn unfit(adapter: &wgpu::Adapter, limits: &wgpu::Limits) -> Option<String> {
         Some("it has no compute shaders".into())
     } else if !adapter.get_texture_format_features(super::TEXTURE_FORMAT).allowed_usages.contains(usages) {
         Some("it cannot store texels of four bytes".into())
-    } else if limits.max_compute_invocations_per_workgroup < super::passes::FEWEST_THREADS {
-        Some(format!("its workgroups hold only {}", limits.max_compute_invocations_per_workgroup))
+    } else if limits.max_compute_invocations_per_workgroup < FEWEST_THREADS
+        || limits.max_compute_workgroup_size_x < FEWEST_THREADS
+        || limits.max_compute_workgroup_size_y < MOST_THREADS_DOWN
+    {
+        Some("its workgroups are too small".into())
     } else if limits.max_storage_textures_per_shader_stage < 2 || limits.max_storage_buffers_per_shader_stage < 3 {
         Some("its shaders take too few textures or buffers".into())
     } else {
@@ -99,27 +105,28 @@ fn unfit(adapter: &wgpu::Adapter, limits: &wgpu::Limits) -> Option<String> {
 
 /// All adapters of this machine. OpenGL's are listed only where there is no other.
 pub fn adapters() -> Vec<AdapterInfo> {
-    enumerate(true).into_iter().map(|(info, _)| info).collect()
+    enumerate(true).iter().map(|(info, _)| info.clone()).collect()
 }
 
-fn enumerate(any: bool) -> Vec<(AdapterInfo, wgpu::Adapter)> {
-    static PRIMARY: OnceLock<wgpu::Instance> = OnceLock::new();
-    static GL: OnceLock<wgpu::Instance> = OnceLock::new();
-    let list = |instance: &OnceLock<wgpu::Instance>, backends| {
-        let instance = instance.get_or_init(|| {
-            wgpu::Instance::new(wgpu::InstanceDescriptor {
-                backends,
-                // No validation layers by default: they are slow and may be missing; WGPU_VALIDATION=1 asks for them.
-                flags: wgpu::InstanceFlags::empty().with_env(),
-                ..wgpu::InstanceDescriptor::new_without_display_handle()
-            })
-        });
-        wait_for(instance.enumerate_adapters(backends))
-    };
-    let mut found = list(&PRIMARY, wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12);
-    if found.is_empty() && any {
-        found = list(&GL, wgpu::Backends::GL);
-    }
+/// An adapter with its entry in the list.
+type Found = (AdapterInfo, wgpu::Adapter);
+
+/// The adapters, looked for once in a process; OpenGL's only if there is no other and any is good enough.
+fn enumerate(any: bool) -> &'static [Found] {
+    static PRIMARY: OnceLock<Vec<Found>> = OnceLock::new();
+    static GL: OnceLock<Vec<Found>> = OnceLock::new();
+    let primary = PRIMARY.get_or_init(|| list(wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12));
+    if primary.is_empty() && any { GL.get_or_init(|| list(wgpu::Backends::GL)) } else { primary }
+}
+
+fn list(backends: wgpu::Backends) -> Vec<Found> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends,
+        // No validation layers by default: they are slow and may be missing; WGPU_VALIDATION=1 asks for them.
+        flags: wgpu::InstanceFlags::empty().with_env(),
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    let found = wait_for(instance.enumerate_adapters(backends));
     found.into_iter().enumerate().map(|(index, adapter)| (AdapterInfo::of(index, &adapter), adapter)).collect()
 }
 
@@ -185,11 +192,11 @@ impl Gpu {
         let (info, adapter) = find(wanted, any)?;
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|gpu| gpu.strong_count() > 0);
-        let usable = open.iter().filter_map(Weak::upgrade).find(|gpu| gpu.info == info && gpu.fault.0.get().is_none());
+        let usable = open.iter().filter_map(Weak::upgrade).find(|gpu| gpu.info == *info && gpu.fault.0.get().is_none());
         if let Some(gpu) = usable {
             return Ok(gpu);
         }
-        let gpu = Arc::new(Gpu::new(info, &adapter, true)?);
+        let gpu = Arc::new(Gpu::new(info, adapter, true)?);
         open.push(Arc::downgrade(&gpu));
         Ok(gpu)
     }
@@ -200,21 +207,23 @@ impl Gpu {
     /// As [`Gpu::shared`].
     pub fn alone(wanted: &str, any: bool, mappable: bool) -> Result<Arc<Gpu>, BackendError> {
         let (info, adapter) = find(wanted, any)?;
-        Ok(Arc::new(Gpu::new(info, &adapter, mappable)?))
+        Ok(Arc::new(Gpu::new(info, adapter, mappable)?))
     }
 
-    fn new(info: AdapterInfo, adapter: &wgpu::Adapter, mappable: bool) -> Result<Gpu, BackendError> {
+    fn new(info: &AdapterInfo, adapter: &wgpu::Adapter, mappable: bool) -> Result<Gpu, BackendError> {
         let mappable = mappable && info.mappable;
         let features = if mappable { wgpu::Features::MAPPABLE_PRIMARY_BUFFERS } else { wgpu::Features::empty() };
         let limits = adapter.limits();
-        let request = adapter.request_device(&wgpu::DeviceDescriptor {
+        let descriptor = wgpu::DeviceDescriptor {
             label: Some("autolevels"),
             required_features: features,
             required_limits: limits.clone(),
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
-        });
-        let (device, queue) = wait_for(request).map_err(|error| BackendError::Gpu {
+        };
+        let opened = import::open(adapter, &descriptor);
+        let opened = opened.unwrap_or_else(|| wait_for(adapter.request_device(&descriptor)));
+        let (device, queue) = opened.map_err(|error| BackendError::Gpu {
             adapter: info.name.clone(),
             stage: "opening",
             reason: error.to_string(),
@@ -229,7 +238,7 @@ impl Gpu {
                 fault.record(format!("the device was lost ({reason:?}): {message}"));
             }
         });
-        Ok(Gpu { device, queue, info, limits, mappable, fault })
+        Ok(Gpu { device, queue, info: info.clone(), limits, mappable, fault })
     }
 
     /// An error of this GPU.
@@ -288,15 +297,15 @@ impl Gpu {
     }
 }
 
-fn find(wanted: &str, any: bool) -> Result<(AdapterInfo, wgpu::Adapter), BackendError> {
-    let mut found = enumerate(any);
+fn find(wanted: &str, any: bool) -> Result<&'static Found, BackendError> {
+    let found = enumerate(any);
     let seen: Vec<AdapterInfo> = found.iter().map(|(info, _)| info.clone()).collect();
     let index = choose(&seen, wanted, any).map_err(|reason| {
         let list = seen.iter().map(|info| format!("{} {} ({})", info.index, info.name, info.kind.name()));
         let list = list.collect::<Vec<_>>().join(", ");
         BackendError::NoAdapter { reason, seen: if list.is_empty() { "none".into() } else { list } }
     })?;
-    Ok(found.swap_remove(index))
+    Ok(&found[index])
 }
 
 /// An error with its causes, on one line.
@@ -375,5 +384,21 @@ mod tests {
         seen[2].unfit = Some("it has no compute shaders".into());
         assert_eq!(choose(&seen, "", false), Ok(1));
         assert_eq!(choose(&seen, "nvidia", true), Err("NVIDIA RTX 4090: it has no compute shaders".into()));
+    }
+
+    #[test]
+    fn streams_share_a_device_until_it_fails() {
+        let skip = std::env::var("AUTOLEVELS_TEST_GPU").is_ok_and(|value| value == "skip");
+        let first = match Gpu::shared("", true) {
+            Err(BackendError::NoAdapter { .. }) if skip => return,
+            gpu => gpu.unwrap_or_else(|error| panic!("{error}")),
+        };
+        let open = || Gpu::shared("", true).unwrap_or_else(|error| panic!("{error}"));
+        assert!(Arc::ptr_eq(&first, &open()));
+        first.lose();
+        assert!(first.wait(&first.queue.submit([]), "testing").is_err());
+        let second = open();
+        assert!(!Arc::ptr_eq(&first, &second));
+        assert!(second.check("testing").is_ok());
     }
 }

@@ -3,7 +3,7 @@
 use crate::frame::{FrameInfo, Lane, TEXEL};
 use crate::grid::{COLUMNS, Grid, ROWS};
 
-use super::memory::Layout;
+use super::memory::Places;
 use super::passes::MOST_PLANES;
 
 /// Words of a row that a workgroup covers: its invocations in x. As in `stream.wgsl`.
@@ -95,8 +95,8 @@ impl Geometry {
 }
 
 /// The words of `Memory` in `stream.wgsl`.
-pub fn memory(layout: &Layout) -> Vec<u32> {
-    layout.places.iter().flat_map(|[first, stride]| [*first, *stride, 0, 0]).collect()
+pub fn memory(places: &Places) -> Vec<u32> {
+    places.iter().flat_map(|[first, stride]| [*first, *stride, 0, 0]).collect()
 }
 
 /// The curve of each sample of a unit, a byte each, a word for each texel, and the number of texels.

@@ -153,7 +153,7 @@ mod tests {
             let buffers: Vec<wgpu::Buffer> = [&from, &to]
                 .map(|memory| Pages::find(memory.as_ref()).unwrap().0)
                 .iter()
-                .map(|pages| pages.buffer(&device, |pages| import(&device, pages)).unwrap())
+                .map(|pages| import(&device, pages).unwrap())
                 .collect();
             let mut encoder = device.create_command_encoder(&Default::default());
             encoder.copy_buffer_to_buffer(&buffers[0], 0, &buffers[1], 0, PAGE as u64);

@@ -7,16 +7,19 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use crate::backend::BackendError;
+use crate::cpu::pool;
 use crate::frame::{FrameInfo, Planes, PlanesMut, TEXEL};
 
 use super::adapter::Gpu;
 use super::passes::MOST_PLANES;
 
+/// For each plane its first word and the words from one row to the next; zeros for planes that are not.
+pub type Places = [[u32; 2]; MOST_PLANES];
+
 /// Where the planes of a frame lie in a buffer of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// For each plane its first word and the words from one row to the next; zeros for planes that are not.
-    pub places: [[u32; 2]; MOST_PLANES],
+    pub places: Places,
     /// Bytes of all planes.
     pub bytes: u64,
 }
@@ -34,43 +37,92 @@ impl Layout {
         Some(Layout { places, bytes: u64::from(words) * TEXEL as u64 })
     }
 
-    /// First byte and stride in bytes of a plane.
-    fn bytes_of(&self, plane: usize) -> (usize, usize) {
-        let [first, stride] = self.places[plane];
-        (first as usize * TEXEL, stride as usize * TEXEL)
-    }
-
     /// Copies the samples of a frame into a buffer of this layout.
     pub fn bring(&self, info: &FrameInfo, planes: &Planes, buffer: &mut wgpu::BufferViewMut) {
-        for (index, (plane, shape)) in planes.iter().zip(&info.planes).enumerate() {
-            let (first, stride) = self.bytes_of(index);
-            if plane.stride == stride {
-                let bytes = (shape.rows - 1) * stride + shape.samples;
-                buffer.slice(first..first + bytes).copy_from_slice(&plane.data[..bytes]);
-            } else {
-                let mut target = buffer.slice(first..first + shape.rows * stride);
-                for (y, row) in plane.data.chunks(plane.stride).take(shape.rows).enumerate() {
-                    target.slice(y * stride..y * stride + shape.samples).copy_from_slice(&row[..shape.samples]);
+        let mut rest = Part(buffer.slice(..));
+        let planes = planes.iter().zip(&info.planes).zip(self.places);
+        let bands = planes.flat_map(|((plane, shape), [_, words])| {
+            let stride = words as usize * TEXEL;
+            let mut target = rest.split_off(shape.rows * stride);
+            let data = &plane.data[..plane.data.len().min(shape.rows * plane.stride)];
+            data.chunks(band_rows(stride) * plane.stride).map(move |from| {
+                let rows = from.len().div_ceil(plane.stride);
+                let to = target.split_off(rows * stride);
+                (from, plane.stride, to, stride, shape.samples)
+            })
+        });
+        pool::share(
+            &mut [(); MOST_COPIERS][..self.copiers()],
+            bands,
+            |(), (from, from_stride, mut to, stride, samples)| {
+                if from_stride == stride {
+                    to.0.slice(..from.len()).copy_from_slice(from);
+                } else {
+                    for (y, row) in from.chunks(from_stride).enumerate() {
+                        to.0.slice(y * stride..y * stride + samples).copy_from_slice(&row[..samples]);
+                    }
                 }
-            }
-        }
+            },
+        );
     }
 
     /// Copies the samples of a frame out of a buffer of this layout; padding stays as it is.
     pub fn fetch(&self, info: &FrameInfo, buffer: &[u8], planes: &mut PlanesMut) {
-        for (index, (plane, shape)) in planes.iter_mut().zip(&info.planes).enumerate() {
-            let (first, stride) = self.bytes_of(index);
-            if plane.stride == stride && stride == shape.samples {
-                let bytes = shape.rows * stride;
-                plane.data[..bytes].copy_from_slice(&buffer[first..first + bytes]);
-            } else {
-                let rows = plane.data.chunks_mut(plane.stride).zip(buffer[first..].chunks(stride)).take(shape.rows);
-                for (to, from) in rows {
-                    to[..shape.samples].copy_from_slice(&from[..shape.samples]);
+        let planes = planes.iter_mut().zip(&info.planes).zip(self.places);
+        let bands = planes.flat_map(|((plane, shape), [first, words])| {
+            let (first, stride) = (first as usize * TEXEL, words as usize * TEXEL);
+            let source = &buffer[first..first + shape.rows * stride];
+            let from = source.chunks(band_rows(stride) * stride);
+            let to_stride = plane.stride;
+            let to = plane.data.chunks_mut(band_rows(stride) * to_stride);
+            from.zip(to).map(move |(from, to)| (from, stride, to, to_stride, shape.samples))
+        });
+        pool::share(
+            &mut [(); MOST_COPIERS][..self.copiers()],
+            bands,
+            |(), (from, from_stride, to, to_stride, samples)| {
+                if from_stride == to_stride && to_stride == samples {
+                    to[..from.len()].copy_from_slice(from);
+                } else {
+                    for (from, to) in from.chunks(from_stride).zip(to.chunks_mut(to_stride)) {
+                        to[..samples].copy_from_slice(&from[..samples]);
+                    }
                 }
-            }
-        }
+            },
+        );
     }
+
+    /// Threads that copy a frame.
+    fn copiers(&self) -> usize {
+        ((self.bytes / BYTES_PER_COPIER) as usize).clamp(1, pool::threads().min(MOST_COPIERS))
+    }
+}
+
+/// Part of a mapped buffer, on its way to the thread that writes it.
+struct Part<'a>(wgpu::WriteOnly<'a, [u8]>);
+
+// SAFETY: like `&mut [u8]`, it is the only way to its bytes, and bytes may be written by any thread. wgpu says the
+// same of contents of known size and leaves slices out.
+unsafe impl Send for Part<'_> {}
+
+impl<'a> Part<'a> {
+    /// Takes the first `bytes` off, or what is left if that is less.
+    fn split_off(&mut self, bytes: usize) -> Part<'a> {
+        let bytes = bytes.min(self.0.len());
+        Part(self.0.split_off(..bytes).unwrap_or_default())
+    }
+}
+
+/// More threads than this do not copy faster: memory is busy.
+const MOST_COPIERS: usize = 4;
+/// Below this many bytes a thread has not begun before the others are done.
+const BYTES_PER_COPIER: u64 = 1 << 20;
+/// About what a thread copies before it looks for more.
+const BAND_BYTES: usize = 1 << 18;
+
+/// Rows that are copied at a time.
+fn band_rows(stride: usize) -> usize {
+    (BAND_BYTES / stride).max(1)
 }
 
 /// The answer to a request to map a buffer, which may arrive on another thread that polls the device.
@@ -133,7 +185,9 @@ impl Mapped {
     fn wait(&mut self, gpu: &Gpu, stage: &'static str) -> Result<(), BackendError> {
         let Some(submission) = self.awaited.take() else { return gpu.check(stage) };
         let deadline = Instant::now() + gpu.patience();
-        gpu.wait(&submission, stage)?;
+        if self.answer.mapped.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            gpu.wait(&submission, stage)?;
+        }
         let mut mapped = self.answer.mapped.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             match *mapped {

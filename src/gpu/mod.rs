@@ -6,6 +6,7 @@
 //! them at the same time.
 
 mod adapter;
+mod direct;
 mod geometry;
 mod memory;
 mod passes;
@@ -25,6 +26,7 @@ use crate::levels::statistics::{Chunk, Statistics};
 pub use adapter::{AdapterInfo, AdapterKind, adapters};
 
 use adapter::Gpu;
+use direct::Direct;
 use geometry::Geometry;
 use memory::Layout;
 use passes::{CODES, MOST_PLANES, Passes};
@@ -43,7 +45,7 @@ const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Uint;
 /// [`BackendError::Gpu`] if it cannot be opened or has no memory for the slots.
 pub fn open(info: &FrameInfo, slots: usize, adapter: &str, any: bool) -> Result<Box<dyn Backend>, BackendError> {
     let gpu = Gpu::shared(adapter, any)?;
-    Ok(Box::new(GpuBackend::new(gpu, info, slots, str::to_owned)?))
+    Ok(Box::new(GpuBackend::new(gpu, info, slots, &Tampering::default())?))
 }
 
 /// What tests do to a backend that has a device of its own.
@@ -52,7 +54,9 @@ pub fn open(info: &FrameInfo, slots: usize, adapter: &str, any: bool) -> Result<
 pub struct Tampering {
     /// Copy between mapped memory and the shaders' even where the adapter need not.
     pub copies: bool,
-    /// A piece of a shader's source and what takes its place.
+    /// Most invocations of a workgroup, where the adapter takes more.
+    pub threads: Option<u32>,
+    /// A piece of the shaders' source and what takes its place.
     pub edit: Option<(&'static str, &'static str)>,
     /// The device is lost at this submission, counted from 0.
     pub lost_at: Option<usize>,
@@ -65,13 +69,7 @@ pub struct Tampering {
 #[doc(hidden)]
 pub fn open_tampered(info: &FrameInfo, slots: usize, how: &Tampering) -> Result<Box<dyn Backend>, BackendError> {
     let gpu = Gpu::alone("", true, !how.copies)?;
-    let edit = |source: &str| match how.edit {
-        Some((from, to)) => source.replace(from, to),
-        None => source.to_owned(),
-    };
-    let mut backend = GpuBackend::new(gpu, info, slots, edit)?;
-    backend.lost_at = how.lost_at;
-    Ok(Box::new(backend))
+    Ok(Box::new(GpuBackend::new(gpu, info, slots, how)?))
 }
 
 /// The GPU backend.
@@ -85,31 +83,42 @@ struct GpuBackend {
     lost_at: Option<usize>,
 }
 
+impl Drop for GpuBackend {
+    /// The GPU may be writing to frames' memory: that must not be given back before it is done.
+    fn drop(&mut self) {
+        for slot in &mut self.slots {
+            if slot.wait(&self.gpu).is_err() {
+                break;
+            }
+        }
+    }
+}
+
 impl GpuBackend {
-    fn new(
-        gpu: Arc<Gpu>,
-        info: &FrameInfo,
-        slots: usize,
-        edit: impl Fn(&str) -> String,
-    ) -> Result<GpuBackend, BackendError> {
+    fn new(gpu: Arc<Gpu>, info: &FrameInfo, slots: usize, how: &Tampering) -> Result<GpuBackend, BackendError> {
         let grid = Grid::new(info);
-        let (layout, geometry) = fit(&gpu, info, &grid)?;
+        let threads = gpu.limits.max_compute_invocations_per_workgroup;
+        let (layout, geometry) = fit(&gpu, info, &grid, how.threads.unwrap_or(threads))?;
+        let edit = |source: &str| match how.edit {
+            Some((from, to)) => source.replace(from, to),
+            None => source.to_owned(),
+        };
         let (passes, slots) = gpu.create("preparing", |gpu| {
             let passes = Passes::new(gpu, info, &geometry, edit);
             let constants = Constants {
                 stream: constants(gpu, &geometry.stream(info, &grid)),
-                memory: constants(gpu, &geometry::memory(&layout)),
+                memory: constants(gpu, &geometry::memory(&layout.places)),
             };
             let slot = |_| Slot::new(gpu, info, grid.chunks(), &geometry, &layout, &passes, &constants);
             let slots = (0..slots).map(slot).collect();
             (passes, slots)
         })?;
-        Ok(GpuBackend { gpu, info: info.clone(), layout, passes, slots, submissions: 0, lost_at: None })
+        Ok(GpuBackend { gpu, info: info.clone(), layout, passes, slots, submissions: 0, lost_at: how.lost_at })
     }
 }
 
 /// How the frames lie in memory and are cut into workgroups, if they fit the adapter's limits.
-fn fit(gpu: &Gpu, info: &FrameInfo, grid: &Grid) -> Result<(Layout, Geometry), BackendError> {
+fn fit(gpu: &Gpu, info: &FrameInfo, grid: &Grid, threads: u32) -> Result<(Layout, Geometry), BackendError> {
     let too_large =
         |reason: String| BackendError::TooLarge { info: info.to_string(), adapter: gpu.info.name.clone(), reason };
     let limits = &gpu.limits;
@@ -127,7 +136,6 @@ fn fit(gpu: &Gpu, info: &FrameInfo, grid: &Grid) -> Result<(Layout, Geometry), B
     let layout = Layout::packed(info).filter(|layout| layout.bytes <= most);
     let layout = layout.ok_or_else(|| too_large(format!("it takes {most} bytes at most")))?;
     let most = limits.max_compute_workgroups_per_dimension;
-    let threads = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x * 8);
     let geometry = Geometry::new(info, grid, threads).filter(|geometry| geometry.longest() <= most);
     let geometry = geometry.ok_or_else(|| too_large(format!("it takes {most} workgroups at most")))?;
     Ok((layout, geometry))
@@ -162,7 +170,13 @@ impl Backend for GpuBackend {
         self.info.check(&planes)?;
         let slot = &mut self.slots[slot];
         slot.statistics.reclaim(&self.gpu, STAGE)?;
-        slot.input.write(&self.gpu, STAGE, |buffer| self.layout.bring(&self.info, &planes, buffer))?;
+        let (gpu, passes) = (&self.gpu, &self.passes);
+        slot.source = Direct::find(gpu, &self.info, planes.iter().copied(), false, |places, words| {
+            passes.bind_source(gpu, &constants(gpu, &geometry::memory(places)), words)
+        });
+        if slot.source.is_none() {
+            slot.input.write(gpu, STAGE, |buffer| self.layout.bring(&self.info, &planes, buffer))?;
+        }
         slot.measure = Work::Noted;
         slot.apply = Work::None;
         Ok(())
@@ -178,9 +192,20 @@ impl Backend for GpuBackend {
         Ok(())
     }
 
-    fn apply(&mut self, slot: usize, _memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
+    fn apply(&mut self, slot: usize, memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
         const STAGE: &str = "applying";
         let slot = &mut self.slots[slot];
+        let (gpu, passes) = (&self.gpu, &self.passes);
+        slot.destination = match memory.access(false)? {
+            Access::Copy { output, .. } => {
+                check(&self.info, &output)?;
+                let planes = output.iter().map(|plane| Plane { data: plane.data, stride: plane.stride });
+                Direct::find(gpu, &self.info, planes, true, |places, words| {
+                    passes.bind_destination(gpu, &constants(gpu, &geometry::memory(places)), words)
+                })
+            }
+            Access::InPlace(_) => None,
+        };
         slot.output.reclaim(&self.gpu, STAGE)?;
         slot.curves.write(&self.gpu, STAGE, |buffer| pack(curves, buffer))?;
         slot.apply = Work::Noted;
@@ -228,6 +253,9 @@ impl Backend for GpuBackend {
             return Err(gpu.error("finishing", "nothing was applied to this frame"));
         }
         slot.apply = Work::None;
+        if slot.destination.is_some() {
+            return slot.wait(gpu);
+        }
         let fetched = slot.output.read(gpu, "applying", |buffer| fetch(info, layout, buffer, memory))?;
         Ok(fetched?)
     }
@@ -235,7 +263,7 @@ impl Backend for GpuBackend {
 
 /// Copies a frame's output from `buffer` into its memory.
 fn fetch(info: &FrameInfo, layout: &Layout, buffer: &[u8], memory: &mut dyn FrameMemory) -> Result<(), FrameError> {
-    let (Access::InPlace(mut planes) | Access::Copy { output: mut planes, .. }) = memory.access()?;
+    let (Access::InPlace(mut planes) | Access::Copy { output: mut planes, .. }) = memory.access(true)?;
     check(info, &planes)?;
     layout.fetch(info, buffer, &mut planes);
     Ok(())

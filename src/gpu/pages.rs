@@ -8,15 +8,35 @@ use std::collections::BTreeMap;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use super::memory::Places;
+
 /// Alignment of address and length; what every driver seen asks of memory that it imports.
 pub const PAGE: usize = 4096;
+/// Ways of binding the same pages that are remembered.
+const MOST_BINDINGS: usize = 4;
 
 /// A run of whole pages. Freed when the owner and everybody who found it have let go.
 pub struct Pages {
     pointer: NonNull<u8>,
     length: usize,
     /// What stands for these pages on a GPU: made on first use, for the last device that used them.
-    import: Mutex<Option<(wgpu::Device, Option<wgpu::Buffer>)>>,
+    import: Mutex<Option<Import>>,
+}
+
+/// Pages as one device sees them.
+struct Import {
+    device: wgpu::Device,
+    /// None if the device cannot import them.
+    buffer: Option<wgpu::Buffer>,
+    /// The buffer bound in each way that was asked for.
+    groups: Vec<(Binding, wgpu::BindGroup)>,
+}
+
+/// How pages are bound: read or written, with the planes of a frame at these places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    pub written: bool,
+    pub places: Places,
 }
 
 // SAFETY: the pages are plain memory without thread affinity. Their bytes are reached only through the one
@@ -47,21 +67,32 @@ impl Pages {
         (self.pointer, self.length)
     }
 
-    /// The buffer that stands for these pages on `device`, made by `import` when they are first used there;
-    /// `None` if the device cannot import them.
+    /// Pages bound for a shader on `device`: imported with [`import`](super::import::import) and bound with
+    /// `bind` when they are first used so; `None` if the device cannot import them.
     ///
-    /// Whoever lets the GPU use the buffer keeps these pages, and sees to it that nobody reaches the bytes that
+    /// Whoever lets the GPU use the group keeps these pages, and sees to it that nobody reaches the bytes that
     /// the GPU writes, or writes those that it reads, until it is done.
-    pub fn buffer(
+    pub fn bound(
         &self,
         device: &wgpu::Device,
-        import: impl FnOnce(&Pages) -> Option<wgpu::Buffer>,
-    ) -> Option<wgpu::Buffer> {
+        binding: Binding,
+        bind: impl FnOnce(&wgpu::Buffer) -> wgpu::BindGroup,
+    ) -> Option<wgpu::BindGroup> {
         let mut known = self.import.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*known {
-            Some((on, buffer)) if on == device => buffer.clone(),
-            _ => known.insert((device.clone(), import(self))).1.clone(),
+        if known.as_ref().is_none_or(|import| import.device != *device) {
+            let buffer = super::import::import(device, self);
+            *known = Some(Import { device: device.clone(), buffer, groups: Vec::new() });
         }
+        let Import { buffer, groups, .. } = known.as_mut()?;
+        let buffer = buffer.as_ref()?;
+        if let Some((_, group)) = groups.iter().find(|(known, _)| *known == binding) {
+            return Some(group.clone());
+        }
+        // A pool's pages are bound in one way or two; who binds them ever otherwise gets the last few.
+        groups.truncate(MOST_BINDINGS - 1);
+        let group = bind(buffer);
+        groups.insert(0, (binding, group.clone()));
+        Some(group)
     }
 }
 

@@ -11,6 +11,8 @@ use super::geometry::{Geometry, luma_constants};
 pub const MOST_PLANES: usize = 3;
 /// Fewest invocations of a workgroup that the passes are content with.
 pub const FEWEST_THREADS: u32 = 32;
+/// Most invocations of a workgroup in y, which are those of `reduce.wgsl`.
+pub const MOST_THREADS_DOWN: u32 = 16;
 /// Codes of a sample, and so counts of a table.
 pub const CODES: usize = 256;
 /// Bytes of the three curves of a frame.

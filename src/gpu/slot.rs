@@ -1,9 +1,11 @@
 //! A slot: the textures and buffers of one frame in flight, and how far the work on it has come.
 
+use crate::backend::BackendError;
 use crate::frame::{FrameInfo, TEXEL};
 
 use super::TEXTURE_FORMAT;
 use super::adapter::Gpu;
+use super::direct::Direct;
 use super::geometry::Geometry;
 use super::memory::{Download, Layout, Upload};
 use super::passes::{Bound, CODES, CURVE_BYTES, MOST_PLANES, Passes, Resources};
@@ -29,9 +31,14 @@ pub struct Slot {
     pub statistics: Download,
     pub measure: Work,
     pub apply: Work,
+    /// The frame's own memory, where the GPU reads or writes it in place; else it goes through `input` or `output`.
+    pub source: Option<Direct>,
+    pub destination: Option<Direct>,
+    /// The submission that applies.
+    applying: Option<wgpu::SubmissionIndex>,
     bound: Bound,
-    source: wgpu::BindGroup,
-    destination: wgpu::BindGroup,
+    copied_source: wgpu::BindGroup,
+    copied_destination: wgpu::BindGroup,
 }
 
 /// The buffers of constants that all slots share.
@@ -72,14 +79,27 @@ impl Slot {
                 curves: curves.bound(),
             },
         );
-        let source = passes.bind_source(gpu, &constants.memory, input.bound());
-        let destination = passes.bind_destination(gpu, &constants.memory, output.bound());
-        Slot { input, output, curves, statistics, measure: Work::None, apply: Work::None, bound, source, destination }
+        let copied_source = passes.bind_source(gpu, &constants.memory, input.bound());
+        let copied_destination = passes.bind_destination(gpu, &constants.memory, output.bound());
+        Slot {
+            input,
+            output,
+            curves,
+            statistics,
+            measure: Work::None,
+            apply: Work::None,
+            source: None,
+            destination: None,
+            applying: None,
+            bound,
+            copied_source,
+            copied_destination,
+        }
     }
 
     /// Records the copies that must come before the pass.
     pub fn record_before(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        if self.measure == Work::Noted {
+        if self.measure == Work::Noted && self.source.is_none() {
             self.input.record(encoder);
         }
         if self.apply == Work::Noted {
@@ -90,7 +110,8 @@ impl Slot {
     /// Records the measurement if it is noted.
     pub fn record_measure(&self, passes: &Passes, pass: &mut wgpu::ComputePass) {
         if self.measure == Work::Noted {
-            passes.measure(pass, &self.bound, &self.source);
+            let source = self.source.as_ref().map_or(&self.copied_source, |direct| &direct.group);
+            passes.measure(pass, &self.bound, source);
         }
     }
 
@@ -105,7 +126,8 @@ impl Slot {
     /// same pass.
     pub fn record_apply(&self, passes: &Passes, pass: &mut wgpu::ComputePass, measured: bool) {
         if self.apply == Work::Noted && (self.measure == Work::Noted) == measured {
-            passes.apply(pass, &self.bound, &self.destination);
+            let destination = self.destination.as_ref().map_or(&self.copied_destination, |direct| &direct.group);
+            passes.apply(pass, &self.bound, destination);
         }
     }
 
@@ -114,7 +136,7 @@ impl Slot {
         if self.measure == Work::Noted {
             self.statistics.record(encoder);
         }
-        if self.apply == Work::Noted {
+        if self.apply == Work::Noted && self.destination.is_none() {
             self.output.record(encoder);
         }
     }
@@ -122,15 +144,28 @@ impl Slot {
     /// Notes that what was recorded is on its way.
     pub fn submitted(&mut self, submission: &wgpu::SubmissionIndex) {
         if self.measure == Work::Noted {
-            self.input.submitted(submission);
+            if self.source.is_none() {
+                self.input.submitted(submission);
+            }
             self.statistics.submitted(submission);
             self.measure = Work::Sent;
         }
         if self.apply == Work::Noted {
             self.curves.submitted(submission);
-            self.output.submitted(submission);
+            if self.destination.is_none() {
+                self.output.submitted(submission);
+            }
+            self.applying = Some(submission.clone());
             self.apply = Work::Sent;
         }
+    }
+
+    /// Waits until the GPU has applied.
+    ///
+    /// # Errors
+    /// If the GPU fails.
+    pub fn wait(&mut self, gpu: &Gpu) -> Result<(), BackendError> {
+        self.applying.take().map_or(Ok(()), |submission| gpu.wait(&submission, "applying"))
     }
 }
 

@@ -202,7 +202,7 @@ impl FrameMemory for TestFrame {
         read(&self.input)
     }
 
-    fn access(&mut self) -> Result<Access<'_>, FrameError> {
+    fn access(&mut self, _in_place: bool) -> Result<Access<'_>, FrameError> {
         Ok(match &mut self.output {
             None => Access::InPlace(write(&mut self.input)),
             Some(output) => Access::Copy { input: read(&self.input), output: write(output) },
