@@ -11,56 +11,58 @@ use gst::prelude::*;
 use crate::clip::{FRAME, HEIGHT, PIXELS, RATE, WIDTH};
 
 pub struct Filter {
-    pub name: &'static str,
+    pub name: String,
     how: How,
+    /// The settings it runs with.
+    pub line: String,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum How {
     Nothing,
-    /// An FFmpeg filter with its settings.
-    Ffmpeg(&'static str),
-    /// An element, with its settings, that takes this module's frames as they are.
-    Element(&'static str),
-    /// An element that wants RGBA.
-    Rgba(&'static str),
-    /// An element that wants grey; the input's colours are put back beside its luma.
-    Grey(&'static str),
+    /// An FFmpeg filter.
+    Ffmpeg,
+    /// A GStreamer element that takes frames as they are here.
+    Element,
+    /// One that wants RGBA.
+    Rgba,
+    /// One that wants grey; the input's colours are put back beside its luma.
+    Grey,
 }
 
 /// Every filter; the ones of others with the settings that come closest to what ours does by default.
-pub static FILTERS: [Filter; 9] = [
-    Filter { name: "none", how: How::Nothing },
-    Filter { name: "autolevels", how: How::Element("autolevels") },
-    Filter { name: "autolevels equalize", how: How::Element("autolevels mode=equalize") },
-    Filter { name: "normalize", how: How::Ffmpeg("normalize=independence=0") },
-    Filter { name: "normalize smoothing", how: How::Ffmpeg("normalize=independence=0:smoothing=25") },
-    Filter { name: "normaliz0r", how: How::Rgba("frei0r-filter-normaliz0r independence=0 smoothing=0.2") },
-    Filter { name: "histeq", how: How::Ffmpeg("histeq") },
-    Filter { name: "equaliz0r", how: How::Rgba("frei0r-filter-equaliz0r") },
-    Filter { name: "cvequalizehist", how: How::Grey("cvequalizehist") },
-];
+pub fn all() -> Vec<Filter> {
+    let filter = |name: &str, how, line: &str| Filter { name: name.to_owned(), how, line: line.to_owned() };
+    vec![
+        filter("none", How::Nothing, "the input as it is"),
+        filter("autolevels", How::Element, "autolevels"),
+        filter("autolevels equalize", How::Element, "autolevels mode=equalize"),
+        filter("normalize", How::Ffmpeg, "normalize=independence=0"),
+        filter("normalize smoothing", How::Ffmpeg, "normalize=independence=0:smoothing=25"),
+        filter("normaliz0r", How::Rgba, "frei0r-filter-normaliz0r independence=0 smoothing=0.2"),
+        filter("histeq", How::Ffmpeg, "histeq"),
+        filter("equaliz0r", How::Rgba, "frei0r-filter-equaliz0r"),
+        filter("cvequalizehist", How::Grey, "cvequalizehist"),
+    ]
+}
 
 impl Filter {
-    /// The settings it runs with.
-    pub fn line(&self) -> &'static str {
-        match self.how {
-            How::Nothing => "the input as it is",
-            How::Ffmpeg(line) | How::Element(line) | How::Rgba(line) | How::Grey(line) => line,
-        }
+    /// A GStreamer element with settings of the caller's choice, named by them.
+    pub fn element(line: &str) -> Filter {
+        Filter { name: line.to_owned(), how: How::Element, line: line.to_owned() }
     }
 
     /// Whether it can be run here; if not, an error that says what is missing.
     pub fn check(&self) -> Result<()> {
+        let name = self.line.split([' ', '=']).next().unwrap_or_default();
         match self.how {
             How::Nothing => Ok(()),
-            How::Ffmpeg(line) => {
-                let name = line.split('=').next().unwrap_or(line);
+            How::Ffmpeg => {
                 let known = FFMPEG.lines().any(|known| known.split_whitespace().nth(1) == Some(name));
                 ensure!(known, "FFmpeg with its filter {name} is not installed");
                 Ok(())
             }
-            How::Element(line) | How::Rgba(line) | How::Grey(line) => {
-                let name = line.split(' ').next().unwrap_or(line);
+            How::Element | How::Rgba | How::Grey => {
                 ensure!(gst::ElementFactory::find(name).is_some(), "the GStreamer element {name} is not installed");
                 Ok(())
             }
@@ -69,22 +71,22 @@ impl Filter {
 
     /// Runs it over the file `input` of raw frames, by way of the file `output`, and returns what it made.
     pub fn run(&self, input: &Path, output: &Path) -> Result<Vec<u8>> {
-        const BACK: &str = "videoconvert ! video/x-raw,format=I420,colorimetry=bt709";
         let given = fs::read(input)?;
+        let line = &self.line;
+        let converted = |format: &str| {
+            let back = "videoconvert ! video/x-raw,format=I420,colorimetry=bt709";
+            format!("videoconvert ! video/x-raw,format={format} ! {line} ! {back}")
+        };
         match self.how {
             How::Nothing => return Ok(given),
-            How::Ffmpeg(line) => ffmpeg(line, input, output)?,
-            How::Element(line) => gstreamer(line, input, output)?,
-            How::Rgba(line) => {
-                gstreamer(&format!("videoconvert ! video/x-raw,format=RGBA ! {line} ! {BACK}"), input, output)?;
-            }
-            How::Grey(line) => {
-                gstreamer(&format!("videoconvert ! video/x-raw,format=GRAY8 ! {line} ! {BACK}"), input, output)?;
-            }
+            How::Ffmpeg => ffmpeg(line, input, output)?,
+            How::Element => gstreamer(line, input, output)?,
+            How::Rgba => gstreamer(&converted("RGBA"), input, output)?,
+            How::Grey => gstreamer(&converted("GRAY8"), input, output)?,
         }
         let mut made = fs::read(output)?;
         ensure!(made.len() == given.len(), "{} bytes came out, {} were expected", made.len(), given.len());
-        if matches!(self.how, How::Grey(_)) {
+        if self.how == How::Grey {
             for (frame, own) in made.chunks_exact_mut(FRAME).zip(given.chunks_exact(FRAME)) {
                 frame[PIXELS..].copy_from_slice(&own[PIXELS..]);
             }

@@ -15,11 +15,11 @@ mod spoil;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 
 use clip::{Clip, RATE};
-use filters::{FILTERS, Filter};
+use filters::Filter;
 use report::Entry;
 use spoil::KINDS;
 
@@ -35,6 +35,9 @@ struct Options {
     /// Filters to run, by name; all that are installed without it
     #[arg(long = "filter", value_name = "NAME")]
     filters: Vec<String>,
+    /// A GStreamer element with its settings to run besides, such as "autolevels smoothing=0"
+    #[arg(long = "element", value_name = "LINE")]
+    elements: Vec<String>,
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
@@ -66,7 +69,7 @@ fn run(options: &Options) -> Result<ExitCode> {
     gst::init()?;
     autolevels::plugin_register_static()?;
 
-    let (filters, missing) = chosen(&options.filters)?;
+    let (filters, missing) = chosen(options)?;
     let mut entries = Vec::new();
     let mut failed = false;
     for name in names(&options.clips) {
@@ -80,7 +83,7 @@ fn run(options: &Options) -> Result<ExitCode> {
         println!("{:#}", report::json(&entries, &filters::versions(), &missing));
     } else {
         println!("{}", filters::versions());
-        filters.iter().for_each(|filter| println!("- {}: `{}`", filter.name, filter.line()));
+        filters.iter().for_each(|filter| println!("- {}: `{}`", filter.name, filter.line));
         missing.iter().for_each(|(name, reason)| println!("- {name}: left out, {reason}"));
         print!("\n{}", report::tables(&entries));
     }
@@ -95,27 +98,31 @@ fn names(clips: &[String]) -> Vec<&str> {
 }
 
 /// Names of filters that cannot be run here, with the reason.
-type Missing = Vec<(&'static str, String)>;
+type Missing = Vec<(String, String)>;
 
 /// The filters to run, and those that cannot be.
-fn chosen(wanted: &[String]) -> Result<(Vec<&'static Filter>, Missing)> {
-    for name in wanted {
-        let known = FILTERS.iter().map(|filter| filter.name).collect::<Vec<_>>();
-        ensure!(known.contains(&name.as_str()), "there is no filter {name}; there are: {}", known.join(", "));
+fn chosen(options: &Options) -> Result<(Vec<Filter>, Missing)> {
+    let mut filters = filters::all();
+    let names = filters.iter().map(|filter| filter.name.as_str()).collect::<Vec<_>>();
+    if let Some(name) = options.filters.iter().find(|name| !names.contains(&name.as_str())) {
+        bail!("there is no filter {name}; there are: {}", names.join(", "));
     }
-    let (mut present, mut missing) = (Vec::new(), Vec::new());
-    for filter in FILTERS.iter().filter(|filter| wanted.is_empty() || wanted.iter().any(|name| name == filter.name)) {
-        match filter.check() {
-            Ok(()) => present.push(filter),
-            Err(reason) => missing.push((filter.name, reason.to_string())),
+    filters.retain(|filter| options.filters.is_empty() || options.filters.contains(&filter.name));
+    filters.extend(options.elements.iter().map(|line| Filter::element(line)));
+    let mut missing = Vec::new();
+    filters.retain(|filter| match filter.check() {
+        Ok(()) => true,
+        Err(reason) => {
+            missing.push((filter.name.clone(), reason.to_string()));
+            false
         }
-    }
-    Ok((present, missing))
+    });
+    Ok((filters, missing))
 }
 
 /// Spoils the clip in every way and scores every filter on it. A filter that fails is reported and passed over;
 /// false if there was one.
-fn measure(clip: &Clip, filters: &[&'static Filter], options: &Options, entries: &mut Vec<Entry>) -> Result<bool> {
+fn measure(clip: &Clip, filters: &[Filter], options: &Options, entries: &mut Vec<Entry>) -> Result<bool> {
     let folder = tempfile::tempdir()?;
     let (source, target) = (folder.path().join("in.yuv"), folder.path().join("out.yuv"));
     let reference = spoil::reference(&clip.frames);
@@ -129,7 +136,7 @@ fn measure(clip: &Clip, filters: &[&'static Filter], options: &Options, entries:
             match filter.run(&source, &target) {
                 Ok(made) => {
                     let scores = score::score(&wanted, &spoiled, &made);
-                    entries.push(Entry { clip: clip.name.clone(), kind, filter: filter.name, scores });
+                    entries.push(Entry { clip: clip.name.clone(), kind, filter: filter.name.clone(), scores });
                     outputs.push(made);
                 }
                 Err(error) => {

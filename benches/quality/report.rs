@@ -9,7 +9,7 @@ use crate::spoil::{KINDS, Kind};
 pub struct Entry {
     pub clip: String,
     pub kind: Kind,
-    pub filter: &'static str,
+    pub filter: String,
     pub scores: Scores,
 }
 
@@ -41,7 +41,7 @@ fn table(
 ) -> String {
     let mut rows = vec![vec![title.to_owned()]];
     rows[0].extend(KINDS.map(|kind| kind.name().to_owned()));
-    for filter in in_order(entries.iter().map(|entry| entry.filter)) {
+    for filter in in_order(entries.iter().map(|entry| entry.filter.as_str())) {
         let mut row = vec![filter.to_owned()];
         for kind in KINDS {
             let here = entries.iter().filter(|entry| entry.filter == filter && entry.kind == kind && chosen(entry));
@@ -80,11 +80,11 @@ fn table(
 }
 
 /// `{"versions": …, "missing": {filter: reason}, "clips": {clip: {kind: {filter: {score: figure}}}}}`
-pub fn json(entries: &[Entry], versions: &str, missing: &[(&str, String)]) -> Value {
+pub fn json(entries: &[Entry], versions: &str, missing: &[(String, String)]) -> Value {
     let mut clips = Map::new();
     for Entry { clip, kind, filter, scores } in entries {
         let round = |value: f64| (value * 1e4).round() / 1e4;
-        clips.entry(clip).or_insert_with(|| json!({}))[kind.name()][filter] = json!({
+        clips.entry(clip).or_insert_with(|| json!({}))[kind.name()][filter.as_str()] = json!({
             "restoration": round(scores.restoration),
             "flicker": round(scores.flicker),
             "banding": scores.banding.map(round),
@@ -92,7 +92,7 @@ pub fn json(entries: &[Entry], versions: &str, missing: &[(&str, String)]) -> Va
             "outside": round(scores.outside),
         });
     }
-    let missing: Map<String, Value> = missing.iter().map(|(name, reason)| (name.to_string(), json!(reason))).collect();
+    let missing: Map<String, Value> = missing.iter().map(|(name, reason)| (name.clone(), json!(reason))).collect();
     json!({ "versions": versions, "missing": missing, "clips": clips })
 }
 
