@@ -8,6 +8,7 @@
 //! exposure (brightness constancy: a shift changes a chunk by its gradient), and so has "nothing changed".
 
 use super::look::{Look, OUTLINE_LEN};
+use super::normal::{LANES, Lanes, Normal};
 use super::smoothstep;
 use super::stretch::Ends;
 
@@ -21,8 +22,14 @@ const PIVOT: f64 = 0.087;
 const OUTLINE_WEIGHT: f64 = 0.5;
 /// Rounds of reweighting, and the factor by which the scale of what is an outlier shrinks in each.
 const ROUNDS: usize = 8;
-const SHIFT_ROUNDS: usize = 6;
+/// Rounds at the end that look at all chunks; those before look at one group in [`COARSE`].
+const FINE_ROUNDS: usize = 2;
+const COARSE: usize = 3;
+/// Groups of chunks from which on some may be left out.
+const MANY: usize = 120;
 const SHRINK: f64 = 0.65;
+/// Share of the picture that may be left unexplained and still nothing has happened.
+const UNEXPLAINED: f64 = 0.05;
 /// Scales beyond these are no exposure.
 const SCALES: std::ops::RangeInclusive<f64> = 0.3..=3.0;
 /// A mean absolute deviation times this estimates the standard deviation (normal distribution, median).
@@ -53,20 +60,30 @@ struct Model {
 impl Model {
     const UNCHANGED: Model = Model { exposure: Exposure::UNCHANGED, shift: [0.0; 2] };
 
-    /// What the model leaves of a chunk.
-    fn residual(&self, point: &Point) -> f64 {
-        point.now - self.exposure.at(point.before) - self.shift[0] * point.slope[0] - self.shift[1] * point.slope[1]
+    /// How well the model explains some chunks, with deviations of `sigma` at most.
+    #[inline]
+    fn explains(&self, points: &Points, sigma: f64) -> Lanes {
+        let tightness = 1.0 / sigma;
+        let mut explains = [0.0; LANES];
+        for (lane, explains) in explains.iter_mut().enumerate() {
+            let expected = self.exposure.scale * points.before[lane] + self.exposure.offset;
+            let shifted = self.shift[0] * points.right[lane] + self.shift[1] * points.down[lane];
+            *explains = explained((points.now[lane] - expected - shifted) * tightness);
+        }
+        explains
     }
 }
 
-/// A chunk that counts.
-#[derive(Clone, Copy, Debug)]
-struct Point {
-    before: f64,
-    now: f64,
+/// Chunks that count, some at a time; those that fill up the last have no weight.
+#[derive(Clone, Copy, Debug, Default)]
+struct Points {
+    before: Lanes,
+    now: Lanes,
+    change: Lanes,
     /// How much the level changes from chunk to chunk, to the right and down.
-    slope: [f64; 2],
-    weight: f64,
+    right: Lanes,
+    down: Lanes,
+    weight: Lanes,
 }
 
 /// An exposure, how well it explains a frame, and what it leaves.
@@ -84,7 +101,7 @@ pub struct Fit {
 pub struct Fitter {
     /// Chunks in a row.
     across: usize,
-    points: Vec<Point>,
+    points: Vec<Points>,
     deviations: Vec<f64>,
 }
 
@@ -97,30 +114,32 @@ impl Fitter {
     /// Fits the change from one frame to another. `black` is the level that is taken for black before.
     pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends) -> Fit {
         self.gather(before, now, nominal);
-        let total: f64 = self.points.iter().map(|point| point.weight).sum();
+        let total: f64 = self.points.iter().flat_map(|points| points.weight).sum();
         let score = |fitter: &Fitter, model: Model| (fitter.score(model, total, before, now), model);
         let better = |a: (f64, Model), b: (f64, Model)| if b.0 > a.0 { b } else { a };
         let mut unchanged = score(self, Model::UNCHANGED);
         let mut best = unchanged;
-        if total > 0.0 {
+        if total > 0.0 && unchanged.0 < (1.0 - UNEXPLAINED) * (1.0 + OUTLINE_WEIGHT) {
+            let refinement = Refinement { points: &self.points, total, black };
             let starts = [
-                self.least_squares().map(|start| (start, 2.0 * self.deviation(start).max(0.15))),
+                self.least_squares().map(|start| (start, 2.0 * self.spread(start, total))),
                 Some((from_ends(before, now), 4.0 * SIGMA)),
                 Some((Exposure::UNCHANGED, 2.0 * SIGMA)),
             ];
-            for (start, sigma) in starts.into_iter().flatten() {
-                let exposure = self.refine(start, sigma, total, black);
-                best = better(best, score(self, Model { exposure, shift: [0.0; 2] }));
+            for (exposure, sigma) in starts.into_iter().flatten() {
+                let start = Model { exposure, shift: [0.0; 2] };
+                best = better(best, score(self, refinement.exposure(start, sigma)));
             }
-            unchanged = better(unchanged, score(self, self.refine_shift(Model::UNCHANGED, total, black, false)));
+            unchanged = better(unchanged, score(self, refinement.shift()));
             for start in [best.1, unchanged.1] {
-                best = better(best, score(self, self.refine_shift(start, total, black, true)));
+                best = better(best, score(self, refinement.both(start)));
             }
         }
         let (score, Model { exposure, .. }) = best;
         let mut confidence = 0.0;
         if SCALES.contains(&exposure.scale) && score > 0.0 {
-            confidence = smoothstep(0.05, 0.3, (score - unchanged.0) / score) * ends_explained(exposure, before, now);
+            let gained = (score - unchanged.0) / score;
+            confidence = smoothstep(UNEXPLAINED, 0.3, gained) * ends_explained(exposure, before, now);
         }
         let residual = self.residual(exposure, before, now);
         Fit { exposure, confidence, residual }
@@ -141,6 +160,7 @@ impl Fitter {
             let width = f64::from(u8::from(left.is_some()) + u8::from(right.is_some()));
             (level(right.unwrap_or(i)) - level(left.unwrap_or(i))) / (2.0 * width.max(1.0))
         };
+        let mut count = 0;
         for i in 0..chunks {
             let (x, y) = (before.means[i], now.means[i]);
             let weight = votes(i) * inside(x).min(inside(y));
@@ -148,70 +168,55 @@ impl Fitter {
                 let column = i % self.across;
                 let across = slope((column > 0).then(|| i - 1), i, (column + 1 < self.across).then_some(i + 1));
                 let down = slope(i.checked_sub(self.across), i, Some(i + self.across));
-                self.points.push(Point { before: x, now: y, slope: [across, down], weight });
+                if count % LANES == 0 {
+                    self.points.push(Points::default());
+                }
+                let points = self.points.last_mut().expect("the first point of each group pushes it");
+                let lane = count % LANES;
+                points.before[lane] = x;
+                points.now[lane] = y;
+                points.change[lane] = y - x;
+                points.right[lane] = across;
+                points.down[lane] = down;
+                points.weight[lane] = weight;
+                count += 1;
             }
         }
     }
 
     /// The line of least squares through the chunks, if they differ enough to tell.
     fn least_squares(&self) -> Option<Exposure> {
-        let sums = Sums::over(&self.points, |_, _| 1.0);
-        (sums.variance() > 0.09 * sums.w).then(|| sums.line(0.0))
+        let sum = |of: &dyn Fn(&Points, usize) -> f64| -> f64 {
+            let weighted = |points: &Points| (0..LANES).map(|lane| points.weight[lane] * of(points, lane)).sum::<f64>();
+            self.points.iter().map(weighted).sum()
+        };
+        let total = sum(&|_, _| 1.0);
+        let x = sum(&|points, lane| points.before[lane]) / total;
+        let y = sum(&|points, lane| points.now[lane]) / total;
+        let variance = sum(&|points, lane| (points.before[lane] - x).powi(2)) / total;
+        let covariance = sum(&|points, lane| (points.before[lane] - x) * (points.now[lane] - y)) / total;
+        let scale = covariance / variance;
+        (variance > 0.09).then_some(Exposure { scale, offset: y - scale * x })
     }
 
-    /// Geman–McClure reweighting with an ever stricter idea of what is an outlier; exposure alone.
-    fn refine(&self, start: Exposure, mut sigma: f64, total: f64, black: f64) -> Exposure {
-        let mut exposure = start;
-        for _ in 0..ROUNDS {
-            let tightness = 1.0 / sigma;
-            let Exposure { scale, offset } = exposure;
-            let trust = |x: f64, y: f64| explained((y - scale * x - offset) * tightness);
-            let mut sums = Sums::over(&self.points, trust);
-            sums.add(black, black, PIVOT * total * trust(black, black));
-            exposure = sums.line(RIDGE * total);
-            sigma = (SHRINK * sigma).max(SIGMA);
-        }
-        exposure
-    }
-
-    /// The same with a shift of the picture, with or without exposure.
-    fn refine_shift(&self, start: Model, total: f64, black: f64, exposed: bool) -> Model {
-        let mut model = start;
-        let mut sigma = 4.0 * SIGMA;
-        for _ in 0..SHIFT_ROUNDS {
-            let tightness = 1.0 / sigma;
-            let mut normal = Normal::default();
-            for point in &self.points {
-                let weight = point.weight * explained(model.residual(point) * tightness);
-                normal.add([point.slope[0], point.slope[1], point.before, 1.0], point.now - point.before, weight);
-            }
-            // Black stays black, and where little speaks for it nothing changes.
-            let pivot = PIVOT * total * explained((black - model.exposure.at(black)) * tightness);
-            normal.add([0.0, 0.0, black, 1.0], 0.0, pivot);
-            for i in 0..3 {
-                normal.matrix[i][i] += RIDGE * total;
-            }
-            let [right, down, scale, offset] = normal.solve(if exposed { 4 } else { 2 });
-            let exposure = Exposure { scale: 1.0 + scale, offset };
-            model = Model { exposure, shift: [right, down] };
-            sigma = (SHRINK * sigma).max(SIGMA);
-        }
-        model
+    /// Mean deviation of the chunks from an exposure, at least the [`SIGMA`] that is normal.
+    fn spread(&self, exposure: Exposure, total: f64) -> f64 {
+        let deviation = |points: &Points| -> f64 {
+            (0..LANES).map(|i| points.weight[i] * (points.now[i] - exposure.at(points.before[i])).abs()).sum()
+        };
+        (self.points.iter().map(deviation).sum::<f64>() / total).max(SIGMA)
     }
 
     /// How much of the picture is explained: chunks, and the outline of the histogram.
     fn score(&self, model: Model, total: f64, before: &Look, now: &Look) -> f64 {
-        let share = |point: &Point| point.weight * explained(model.residual(point) / SIGMA);
-        let chunks: f64 = self.points.iter().map(share).sum();
+        let mut chunks = [0.0; LANES];
+        for points in &self.points {
+            let explains = model.explains(points, SIGMA);
+            (0..LANES).for_each(|lane| chunks[lane] += points.weight[lane] * explains[lane]);
+        }
         let level = |(x, y): (&f64, &f64)| explained((y - model.exposure.at(*x)) / SIGMA);
         let outline: f64 = before.outline.iter().zip(&now.outline).map(level).sum();
-        chunks / total.max(f64::MIN_POSITIVE) + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64
-    }
-
-    fn deviation(&mut self, exposure: Exposure) -> f64 {
-        self.deviations.clear();
-        self.deviations.extend(self.points.iter().map(|point| (point.now - exposure.at(point.before)).abs()));
-        MAD * median(&mut self.deviations)
+        chunks.iter().sum::<f64>() / total.max(f64::MIN_POSITIVE) + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64
     }
 
     /// What the exposure, within what is plausible, leaves of the change of all chunks that voted.
@@ -226,99 +231,69 @@ impl Fitter {
     }
 }
 
-/// Weighted sums for a line y over x.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    w: f64,
-    x: f64,
-    y: f64,
-    xx: f64,
-    xy: f64,
+/// Geman–McClure reweighting with an ever stricter idea of what is an outlier.
+struct Refinement<'a> {
+    points: &'a [Points],
+    total: f64,
+    black: f64,
 }
 
-impl Sums {
-    fn over(points: &[Point], trust: impl Fn(f64, f64) -> f64) -> Sums {
-        // Several sums side by side, so that one addition need not wait for another.
-        let mut sides = [Sums::default(); 4];
-        for points in points.chunks(4) {
-            for (side, Point { before, now, weight, .. }) in sides.iter_mut().zip(points) {
-                side.add(*before, *now, weight * trust(*before, *now));
+impl Refinement<'_> {
+    /// Exposure alone, for a start.
+    fn exposure(&self, start: Model, sigma: f64) -> Model {
+        let row = |points: &Points| [points.before, [1.0; LANES]];
+        let model =
+            |[scale, offset]: [f64; 2]| Model { exposure: Exposure { scale: 1.0 + scale, offset }, shift: [0.0; 2] };
+        self.refine(start, sigma, (ROUNDS, 0), [RIDGE, 0.0], [self.black, 1.0], row, model)
+    }
+
+    /// A shift of the picture alone.
+    fn shift(&self) -> Model {
+        let row = |points: &Points| [points.right, points.down];
+        let model = |shift: [f64; 2]| Model { exposure: Exposure::UNCHANGED, shift };
+        self.refine(Model::UNCHANGED, 4.0 * SIGMA, (ROUNDS, 0), [RIDGE; 2], [0.0; 2], row, model)
+    }
+
+    /// Exposure and shift together.
+    fn both(&self, start: Model) -> Model {
+        let row = |points: &Points| [points.right, points.down, points.before, [1.0; LANES]];
+        let model = |[right, down, scale, offset]: [f64; 4]| Model {
+            exposure: Exposure { scale: 1.0 + scale, offset },
+            shift: [right, down],
+        };
+        let (ridge, pivot) = ([RIDGE, RIDGE, RIDGE, 0.0], [0.0, 0.0, self.black, 1.0]);
+        self.refine(start, 4.0 * SIGMA, (ROUNDS - FINE_ROUNDS, FINE_ROUNDS), ridge, pivot, row, model)
+    }
+
+    /// Rounds on some of the chunks, then on all. `ridge` is the pull of each unknown to 0, `pivot` the row that says that black stays black.
+    #[allow(clippy::too_many_arguments)]
+    fn refine<const N: usize>(
+        &self,
+        start: Model,
+        mut sigma: f64,
+        (coarse, fine): (usize, usize),
+        ridge: [f64; N],
+        pivot: [f64; N],
+        row: impl Fn(&Points) -> [Lanes; N],
+        model: impl Fn([f64; N]) -> Model,
+    ) -> Model {
+        let mut found = start;
+        let sparse = if self.points.len() >= MANY { COARSE } else { 1 };
+        for round in 0..coarse + fine {
+            let step = if round < coarse { sparse } else { 1 };
+            let total = self.total / step as f64;
+            let mut normal = Normal::new(ridge.map(|ridge| ridge * total));
+            for points in self.points.iter().step_by(step) {
+                let mut weight = found.explains(points, sigma);
+                (0..LANES).for_each(|lane| weight[lane] *= points.weight[lane]);
+                normal.add(&row(points), &points.change, &weight);
             }
+            let trust = explained((self.black - found.exposure.at(self.black)) / sigma);
+            normal.pin(pivot, PIVOT * total * trust);
+            found = model(normal.solve());
+            sigma = (SHRINK * sigma).max(SIGMA);
         }
-        let mut sums = Sums::default();
-        for side in sides {
-            sums.w += side.w;
-            sums.x += side.x;
-            sums.y += side.y;
-            sums.xx += side.xx;
-            sums.xy += side.xy;
-        }
-        sums
-    }
-
-    fn add(&mut self, x: f64, y: f64, w: f64) {
-        self.w += w;
-        self.x += w * x;
-        self.y += w * y;
-        self.xx += w * x * x;
-        self.xy += w * x * y;
-    }
-
-    /// Variance of x, times the weight.
-    fn variance(&self) -> f64 {
-        (self.xx - self.x * self.x / self.w.max(f64::MIN_POSITIVE)).max(0.0)
-    }
-
-    /// The best line, its scale pulled to one by `ridge`. Unchanged if there is nothing to go by.
-    fn line(&self, ridge: f64) -> Exposure {
-        let variance = self.variance() + ridge;
-        if self.w <= 0.0 || variance <= 0.0 {
-            return Exposure::UNCHANGED;
-        }
-        let (x, y) = (self.x / self.w, self.y / self.w);
-        let scale = (self.xy - x * self.y + ridge) / variance;
-        Exposure { scale, offset: y - scale * x }
-    }
-}
-
-/// Normal equations of a weighted fit with four unknowns.
-#[derive(Clone, Copy, Default)]
-struct Normal {
-    /// The upper triangle counts.
-    matrix: [[f64; 4]; 4],
-    right: [f64; 4],
-}
-
-impl Normal {
-    fn add(&mut self, row: [f64; 4], y: f64, weight: f64) {
-        for i in 0..4 {
-            let weighted = weight * row[i];
-            for j in i..4 {
-                self.matrix[i][j] += weighted * row[j];
-            }
-            self.right[i] += weighted * y;
-        }
-    }
-
-    /// The first `unknowns` unknowns, with the others 0: Cholesky's way, leaving out what nothing speaks for.
-    fn solve(&self, unknowns: usize) -> [f64; 4] {
-        let (mut lower, mut pivots, mut x) = ([[0.0; 4]; 4], [0.0; 4], [0.0; 4]);
-        for i in 0..unknowns {
-            let mut pivot = self.matrix[i][i];
-            for j in 0..i {
-                let product: f64 = (0..j).map(|k| lower[i][k] * lower[j][k] * pivots[k]).sum();
-                let rest = self.matrix[j][i] - product;
-                lower[i][j] = if pivots[j] > 0.0 { rest / pivots[j] } else { 0.0 };
-                pivot -= lower[i][j] * lower[i][j] * pivots[j];
-            }
-            pivots[i] = if pivot > 1e-9 * self.matrix[i][i] { pivot } else { 0.0 };
-            x[i] = self.right[i] - (0..i).map(|j| lower[i][j] * x[j]).sum::<f64>();
-        }
-        for i in (0..unknowns).rev() {
-            x[i] = if pivots[i] > 0.0 { x[i] / pivots[i] } else { 0.0 };
-            x[i] -= (i + 1..unknowns).map(|j| lower[j][i] * x[j]).sum::<f64>();
-        }
-        x
+        found
     }
 }
 
@@ -331,6 +306,7 @@ fn from_ends(before: &Look, now: &Look) -> Exposure {
 }
 
 /// Geman–McClure's measure of how well a deviation (in standard deviations) is explained: 1 to 0.
+#[inline]
 fn explained(deviation: f64) -> f64 {
     let weight = 1.0 / (1.0 + deviation * deviation);
     weight * weight

@@ -13,6 +13,7 @@ mod equalize;
 mod exposure;
 mod look;
 mod memory;
+mod normal;
 pub mod points;
 pub mod statistics;
 mod stretch;
