@@ -14,8 +14,8 @@ const WIDE: f32 = WIDTH as f32 / HEIGHT as f32;
 const GRAIN: f32 = 0.003;
 
 /// Every scene, by name.
-pub const SCENES: [(&str, Scene); 5] =
-    [("land", land), ("talk", talk), ("street", street), ("cuts", cuts), ("colours", colours)];
+pub const SCENES: [(&str, Scene); 6] =
+    [("land", land), ("talk", talk), ("street", street), ("ride", ride), ("cuts", cuts), ("colours", colours)];
 
 /// Draws `count` frames of the scene of that name, if there is one.
 pub fn draw(name: &str, count: usize) -> Option<Clip> {
@@ -190,6 +190,33 @@ fn street(x: f32, y: f32, t: f32) -> Colour {
         }
     }
     colour
+}
+
+/// Down a street between houses, fast, with a camera that shakes: nothing stays where it was.
+fn ride(x: f32, y: f32, t: f32) -> Colour {
+    let shake = |row: f32| 0.05 * (value_noise(t * 5.0, row) - 0.5);
+    let (u, v) = (x - WIDE / 2.0 - shake(1.0) - 0.1 * (t * 0.9).sin(), y - 0.42 - shake(5.0));
+    let distance = 0.45 / u.abs().max(1e-3);
+    let along = distance + 4.0 * t;
+    // Houses stand on both sides, each of its own height and paint.
+    let house = (along * 0.5).floor() + if u < 0.0 { 100.0 } else { 0.0 };
+    let roof = -0.5 - 0.9 * value_noise(house * 3.7, 1.0);
+    let height = v * distance;
+    if v > 0.0 && 0.2 / v < distance {
+        let along = 0.2 / v + 4.0 * t;
+        let across = u / v * 0.2;
+        let stripe = across.abs() < 0.015 && along.fract() < 0.5;
+        let stone = texture(across * 40.0, along * 14.0);
+        return if stripe { [1.0; 3] } else { scale([0.3, 0.3, 0.32], 0.6 + 0.7 * stone) };
+    }
+    if height < roof || distance > 12.0 {
+        return mix([0.5, 0.66, 0.9], [1.0; 3], smooth(0.3, 0.7, texture(x + 0.2 * t, y * 3.0)));
+    }
+    let paint = value_noise(house * 5.3, 7.0);
+    let wall =
+        scale(mix([0.25, 0.14, 0.1], [0.98, 0.94, 0.85], paint), 0.75 + 0.3 * texture(along * 9.0, height * 9.0));
+    let window = (along * 2.5).fract() > 0.55 && (height * 4.0).rem_euclid(1.0) > 0.5;
+    mix(if window { [0.0; 3] } else { wall }, [0.62, 0.68, 0.76], distance / 14.0)
 }
 
 /// A room with a lamp, the hills, the room again.
