@@ -12,7 +12,7 @@ mod scenes;
 mod score;
 mod spoil;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -75,7 +75,11 @@ fn run(options: &Options) -> Result<ExitCode> {
     for name in names(&options.clips) {
         let clip = match scenes::draw(name, options.frames) {
             Some(clip) => clip,
-            None => clip::decode(name.as_ref(), options.frames).with_context(|| name.to_owned())?,
+            None => {
+                let scenes = scenes::SCENES.map(|(name, _)| name).join(", ");
+                ensure!(Path::new(name).is_file(), "{name} is neither a file nor one of the scenes {scenes}");
+                clip::decode(name.as_ref(), options.frames).with_context(|| name.to_owned())?
+            }
         };
         failed |= !measure(&clip, &filters, options, &mut entries)?;
     }
