@@ -3,8 +3,12 @@
 //! A robust line through this frame's chunk means over those of an earlier frame. Things that move disturb some
 //! chunks, a change of light moves all of them; where the line fits many chunks and both ends of the histogram
 //! much better than "nothing changed" does, the levels may follow it.
+//!
+//! A camera that pans or shakes moves all of them too. So the fit has a shift of the whole picture beside the
+//! exposure (brightness constancy: a shift changes a chunk by its gradient), and so has "nothing changed".
 
 use super::look::{Look, OUTLINE_LEN};
+use super::normal::{LANES, Lanes, Normal};
 use super::smoothstep;
 use super::stretch::Ends;
 
@@ -18,7 +22,14 @@ const PIVOT: f64 = 0.087;
 const OUTLINE_WEIGHT: f64 = 0.5;
 /// Rounds of reweighting, and the factor by which the scale of what is an outlier shrinks in each.
 const ROUNDS: usize = 8;
+/// Rounds at the end that look at all chunks; those before look at one group in [`COARSE`].
+const FINE_ROUNDS: usize = 2;
+const COARSE: usize = 3;
+/// Groups of chunks from which on some may be left out.
+const MANY: usize = 120;
 const SHRINK: f64 = 0.65;
+/// Share of the picture that may be left unexplained and still nothing has happened.
+const UNEXPLAINED: f64 = 0.05;
 /// Scales beyond these are no exposure.
 const SCALES: std::ops::RangeInclusive<f64> = 0.3..=3.0;
 /// A mean absolute deviation times this estimates the standard deviation (normal distribution, median).
@@ -39,6 +50,42 @@ impl Exposure {
     }
 }
 
+/// A change of exposure together with a shift of the picture, in chunks.
+#[derive(Clone, Copy, Debug)]
+struct Model {
+    exposure: Exposure,
+    shift: [f64; 2],
+}
+
+impl Model {
+    const UNCHANGED: Model = Model { exposure: Exposure::UNCHANGED, shift: [0.0; 2] };
+
+    /// How well the model explains some chunks, with deviations of `sigma` at most.
+    #[inline]
+    fn explains(&self, points: &Points, sigma: f64) -> Lanes {
+        let tightness = 1.0 / sigma;
+        let mut explains = [0.0; LANES];
+        for (lane, explains) in explains.iter_mut().enumerate() {
+            let expected = self.exposure.scale * points.before[lane] + self.exposure.offset;
+            let shifted = self.shift[0] * points.right[lane] + self.shift[1] * points.down[lane];
+            *explains = explained((points.now[lane] - expected - shifted) * tightness);
+        }
+        explains
+    }
+}
+
+/// Chunks that count, some at a time; those that fill up the last have no weight.
+#[derive(Clone, Copy, Debug, Default)]
+struct Points {
+    before: Lanes,
+    now: Lanes,
+    change: Lanes,
+    /// How much the level changes from chunk to chunk, to the right and down.
+    right: Lanes,
+    down: Lanes,
+    weight: Lanes,
+}
+
 /// An exposure, how well it explains a frame, and what it leaves.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
@@ -50,48 +97,52 @@ pub struct Fit {
 }
 
 /// Fits exposures; keeps its working memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Fitter {
-    /// Level before, level now and weight of the chunks that count.
-    points: Vec<[f64; 3]>,
+    /// Chunks in a row.
+    across: usize,
+    points: Vec<Points>,
     deviations: Vec<f64>,
 }
 
 impl Fitter {
+    /// A fitter for grids with so many chunks `across`.
+    pub fn new(across: usize) -> Fitter {
+        Fitter { across: across.max(1), points: Vec::new(), deviations: Vec::new() }
+    }
+
     /// Fits the change from one frame to another. `black` is the level that is taken for black before.
     pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends) -> Fit {
         self.gather(before, now, nominal);
-        let total: f64 = self.points.iter().map(|point| point[2]).sum();
-        let (mut best, mut best_score) = (Exposure::UNCHANGED, self.score(Exposure::UNCHANGED, total, before, now));
-        let unchanged = best_score;
-        if total > 0.0 {
-            let from_ends = {
-                let (low, high) = (1, OUTLINE_LEN - 2);
-                let scale =
-                    (now.outline[high] - now.outline[low]) / (before.outline[high] - before.outline[low]).max(1.0);
-                let scale = scale.clamp(*SCALES.start(), *SCALES.end());
-                Exposure { scale, offset: now.outline[low] - scale * before.outline[low] }
-            };
+        let total: f64 = self.points.iter().flat_map(|points| points.weight).sum();
+        let score = |fitter: &Fitter, model: Model| (fitter.score(model, total, before, now), model);
+        let better = |a: (f64, Model), b: (f64, Model)| if b.0 > a.0 { b } else { a };
+        let mut unchanged = score(self, Model::UNCHANGED);
+        let mut best = unchanged;
+        if total > 0.0 && unchanged.0 < (1.0 - UNEXPLAINED) * (1.0 + OUTLINE_WEIGHT) {
+            let refinement = Refinement { points: &self.points, total, black };
             let starts = [
-                self.least_squares().map(|start| (start, 2.0 * self.deviation(start).max(0.15))),
-                Some((from_ends, 4.0 * SIGMA)),
+                self.least_squares().map(|start| (start, 2.0 * self.spread(start, total))),
+                Some((from_ends(before, now), 4.0 * SIGMA)),
                 Some((Exposure::UNCHANGED, 2.0 * SIGMA)),
             ];
-            for (start, sigma) in starts.into_iter().flatten() {
-                let exposure = self.refine(start, sigma, total, black);
-                let score = self.score(exposure, total, before, now);
-                if score > best_score {
-                    (best, best_score) = (exposure, score);
-                }
+            for (exposure, sigma) in starts.into_iter().flatten() {
+                let start = Model { exposure, shift: [0.0; 2] };
+                best = better(best, score(self, refinement.exposure(start, sigma)));
+            }
+            unchanged = better(unchanged, score(self, refinement.shift()));
+            for start in [best.1, unchanged.1] {
+                best = better(best, score(self, refinement.both(start)));
             }
         }
+        let (score, Model { exposure, .. }) = best;
         let mut confidence = 0.0;
-        if SCALES.contains(&best.scale) && best_score > 0.0 {
-            confidence =
-                smoothstep(0.05, 0.3, (best_score - unchanged) / best_score) * ends_explained(best, before, now);
+        if SCALES.contains(&exposure.scale) && score > 0.0 {
+            let gained = (score - unchanged.0) / score;
+            confidence = smoothstep(UNEXPLAINED, 0.3, gained) * ends_explained(exposure, before, now);
         }
-        let residual = self.residual(best, before, now);
-        Fit { exposure: best, confidence, residual }
+        let residual = self.residual(exposure, before, now);
+        Fit { exposure, confidence, residual }
     }
 
     /// Collects the chunks that tell of exposure: those with votes, and away from the ends of the range, where
@@ -99,48 +150,73 @@ impl Fitter {
     fn gather(&mut self, before: &Look, now: &Look, nominal: Ends) {
         self.points.clear();
         let inside = |level: f64| smoothstep(0.0, 1.5, (level - nominal.black).min(nominal.white - level));
-        for i in 0..before.means.len().min(now.means.len()) {
+        let chunks = before.means.len().min(now.means.len());
+        let votes = |i: usize| before.weights[i].min(now.weights[i]);
+        // Slopes are of both frames together, as if half way between them.
+        let level = |i: usize| before.means[i] + now.means[i];
+        let slope = |left: Option<usize>, i: usize, right: Option<usize>| {
+            let left = left.filter(|left| votes(*left) > 0.0);
+            let right = right.filter(|right| *right < chunks && votes(*right) > 0.0);
+            let width = f64::from(u8::from(left.is_some()) + u8::from(right.is_some()));
+            (level(right.unwrap_or(i)) - level(left.unwrap_or(i))) / (2.0 * width.max(1.0))
+        };
+        let mut count = 0;
+        for i in 0..chunks {
             let (x, y) = (before.means[i], now.means[i]);
-            let weight = before.weights[i].min(now.weights[i]) * inside(x).min(inside(y));
+            let weight = votes(i) * inside(x).min(inside(y));
             if weight > 0.0 {
-                self.points.push([x, y, weight]);
+                let column = i % self.across;
+                let across = slope((column > 0).then(|| i - 1), i, (column + 1 < self.across).then_some(i + 1));
+                let down = slope(i.checked_sub(self.across), i, Some(i + self.across));
+                if count % LANES == 0 {
+                    self.points.push(Points::default());
+                }
+                let points = self.points.last_mut().expect("the first point of each group pushes it");
+                let lane = count % LANES;
+                points.before[lane] = x;
+                points.now[lane] = y;
+                points.change[lane] = y - x;
+                points.right[lane] = across;
+                points.down[lane] = down;
+                points.weight[lane] = weight;
+                count += 1;
             }
         }
     }
 
     /// The line of least squares through the chunks, if they differ enough to tell.
     fn least_squares(&self) -> Option<Exposure> {
-        let sums = Sums::over(&self.points, |_, _| 1.0);
-        (sums.variance() > 0.09 * sums.w).then(|| sums.line(0.0))
+        let sum = |of: &dyn Fn(&Points, usize) -> f64| -> f64 {
+            let weighted = |points: &Points| (0..LANES).map(|lane| points.weight[lane] * of(points, lane)).sum::<f64>();
+            self.points.iter().map(weighted).sum()
+        };
+        let total = sum(&|_, _| 1.0);
+        let x = sum(&|points, lane| points.before[lane]) / total;
+        let y = sum(&|points, lane| points.now[lane]) / total;
+        let variance = sum(&|points, lane| (points.before[lane] - x).powi(2)) / total;
+        let covariance = sum(&|points, lane| (points.before[lane] - x) * (points.now[lane] - y)) / total;
+        let scale = covariance / variance;
+        (variance > 0.09).then_some(Exposure { scale, offset: y - scale * x })
     }
 
-    /// Geman–McClure reweighting with an ever stricter idea of what is an outlier.
-    fn refine(&self, start: Exposure, mut sigma: f64, total: f64, black: f64) -> Exposure {
-        let mut exposure = start;
-        for _ in 0..ROUNDS {
-            let tightness = 1.0 / sigma;
-            let Exposure { scale, offset } = exposure;
-            let trust = |x: f64, y: f64| explained((y - scale * x - offset) * tightness);
-            let mut sums = Sums::over(&self.points, trust);
-            sums.add(black, black, PIVOT * total * trust(black, black));
-            exposure = sums.line(RIDGE * total);
-            sigma = (SHRINK * sigma).max(SIGMA);
-        }
-        exposure
+    /// Mean deviation of the chunks from an exposure, at least the [`SIGMA`] that is normal.
+    fn spread(&self, exposure: Exposure, total: f64) -> f64 {
+        let deviation = |points: &Points| -> f64 {
+            (0..LANES).map(|i| points.weight[i] * (points.now[i] - exposure.at(points.before[i])).abs()).sum()
+        };
+        (self.points.iter().map(deviation).sum::<f64>() / total).max(SIGMA)
     }
 
     /// How much of the picture is explained: chunks, and the outline of the histogram.
-    fn score(&self, exposure: Exposure, total: f64, before: &Look, now: &Look) -> f64 {
-        let level = |x: f64, y: f64| explained((y - exposure.at(x)) / SIGMA);
-        let chunks: f64 = self.points.iter().map(|[x, y, weight]| weight * level(*x, *y)).sum();
-        let outline: f64 = before.outline.iter().zip(&now.outline).map(|(x, y)| level(*x, *y)).sum();
-        chunks / total.max(f64::MIN_POSITIVE) + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64
-    }
-
-    fn deviation(&mut self, exposure: Exposure) -> f64 {
-        self.deviations.clear();
-        self.deviations.extend(self.points.iter().map(|[x, y, _]| (y - exposure.at(*x)).abs()));
-        MAD * median(&mut self.deviations)
+    fn score(&self, model: Model, total: f64, before: &Look, now: &Look) -> f64 {
+        let mut chunks = [0.0; LANES];
+        for points in &self.points {
+            let explains = model.explains(points, SIGMA);
+            (0..LANES).for_each(|lane| chunks[lane] += points.weight[lane] * explains[lane]);
+        }
+        let level = |(x, y): (&f64, &f64)| explained((y - model.exposure.at(*x)) / SIGMA);
+        let outline: f64 = before.outline.iter().zip(&now.outline).map(level).sum();
+        chunks.iter().sum::<f64>() / total.max(f64::MIN_POSITIVE) + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64
     }
 
     /// What the exposure, within what is plausible, leaves of the change of all chunks that voted.
@@ -155,62 +231,82 @@ impl Fitter {
     }
 }
 
-/// Weighted sums for a line y over x.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    w: f64,
-    x: f64,
-    y: f64,
-    xx: f64,
-    xy: f64,
+/// Geman–McClure reweighting with an ever stricter idea of what is an outlier.
+struct Refinement<'a> {
+    points: &'a [Points],
+    total: f64,
+    black: f64,
 }
 
-impl Sums {
-    fn over(points: &[[f64; 3]], trust: impl Fn(f64, f64) -> f64) -> Sums {
-        // Several sums side by side, so that one addition need not wait for another.
-        let mut sides = [Sums::default(); 4];
-        for points in points.chunks(4) {
-            for (side, [x, y, weight]) in sides.iter_mut().zip(points) {
-                side.add(*x, *y, weight * trust(*x, *y));
+impl Refinement<'_> {
+    /// Exposure alone, for a start.
+    fn exposure(&self, start: Model, sigma: f64) -> Model {
+        let row = |points: &Points| [points.before, [1.0; LANES]];
+        let model =
+            |[scale, offset]: [f64; 2]| Model { exposure: Exposure { scale: 1.0 + scale, offset }, shift: [0.0; 2] };
+        self.refine(start, sigma, (ROUNDS, 0), [RIDGE, 0.0], [self.black, 1.0], row, model)
+    }
+
+    /// A shift of the picture alone.
+    fn shift(&self) -> Model {
+        let row = |points: &Points| [points.right, points.down];
+        let model = |shift: [f64; 2]| Model { exposure: Exposure::UNCHANGED, shift };
+        self.refine(Model::UNCHANGED, 4.0 * SIGMA, (ROUNDS, 0), [RIDGE; 2], [0.0; 2], row, model)
+    }
+
+    /// Exposure and shift together.
+    fn both(&self, start: Model) -> Model {
+        let row = |points: &Points| [points.right, points.down, points.before, [1.0; LANES]];
+        let model = |[right, down, scale, offset]: [f64; 4]| Model {
+            exposure: Exposure { scale: 1.0 + scale, offset },
+            shift: [right, down],
+        };
+        let (ridge, pivot) = ([RIDGE, RIDGE, RIDGE, 0.0], [0.0, 0.0, self.black, 1.0]);
+        self.refine(start, 4.0 * SIGMA, (ROUNDS - FINE_ROUNDS, FINE_ROUNDS), ridge, pivot, row, model)
+    }
+
+    /// Rounds on some of the chunks, then on all. `ridge` is the pull of each unknown to 0, `pivot` the row that says that black stays black.
+    #[allow(clippy::too_many_arguments)]
+    fn refine<const N: usize>(
+        &self,
+        start: Model,
+        mut sigma: f64,
+        (coarse, fine): (usize, usize),
+        ridge: [f64; N],
+        pivot: [f64; N],
+        row: impl Fn(&Points) -> [Lanes; N],
+        model: impl Fn([f64; N]) -> Model,
+    ) -> Model {
+        let mut found = start;
+        let sparse = if self.points.len() >= MANY { COARSE } else { 1 };
+        for round in 0..coarse + fine {
+            let step = if round < coarse { sparse } else { 1 };
+            let total = self.total / step as f64;
+            let mut normal = Normal::new(ridge.map(|ridge| ridge * total));
+            for points in self.points.iter().step_by(step) {
+                let mut weight = found.explains(points, sigma);
+                (0..LANES).for_each(|lane| weight[lane] *= points.weight[lane]);
+                normal.add(&row(points), &points.change, &weight);
             }
+            let trust = explained((self.black - found.exposure.at(self.black)) / sigma);
+            normal.pin(pivot, PIVOT * total * trust);
+            found = model(normal.solve());
+            sigma = (SHRINK * sigma).max(SIGMA);
         }
-        let mut sums = Sums::default();
-        for side in sides {
-            sums.w += side.w;
-            sums.x += side.x;
-            sums.y += side.y;
-            sums.xx += side.xx;
-            sums.xy += side.xy;
-        }
-        sums
+        found
     }
+}
 
-    fn add(&mut self, x: f64, y: f64, w: f64) {
-        self.w += w;
-        self.x += w * x;
-        self.y += w * y;
-        self.xx += w * x * x;
-        self.xy += w * x * y;
-    }
-
-    /// Variance of x, times the weight.
-    fn variance(&self) -> f64 {
-        (self.xx - self.x * self.x / self.w.max(f64::MIN_POSITIVE)).max(0.0)
-    }
-
-    /// The best line, its scale pulled to one by `ridge`. Unchanged if there is nothing to go by.
-    fn line(&self, ridge: f64) -> Exposure {
-        let variance = self.variance() + ridge;
-        if self.w <= 0.0 || variance <= 0.0 {
-            return Exposure::UNCHANGED;
-        }
-        let (x, y) = (self.x / self.w, self.y / self.w);
-        let scale = (self.xy - x * self.y + ridge) / variance;
-        Exposure { scale, offset: y - scale * x }
-    }
+/// The exposure that takes the ends of the one histogram to those of the other.
+fn from_ends(before: &Look, now: &Look) -> Exposure {
+    let (low, high) = (1, OUTLINE_LEN - 2);
+    let scale = (now.outline[high] - now.outline[low]) / (before.outline[high] - before.outline[low]).max(1.0);
+    let scale = scale.clamp(*SCALES.start(), *SCALES.end());
+    Exposure { scale, offset: now.outline[low] - scale * before.outline[low] }
 }
 
 /// Geman–McClure's measure of how well a deviation (in standard deviations) is explained: 1 to 0.
+#[inline]
 fn explained(deviation: f64) -> f64 {
     let weight = 1.0 / (1.0 + deviation * deviation);
     weight * weight

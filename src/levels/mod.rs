@@ -13,6 +13,7 @@ mod equalize;
 mod exposure;
 mod look;
 mod memory;
+mod normal;
 pub mod points;
 pub mod statistics;
 mod stretch;
@@ -20,6 +21,7 @@ mod stretch;
 mod tests;
 
 use crate::frame::{FrameInfo, Lane};
+use crate::grid::Grid;
 use crate::settings::{Chroma, Mode, Settings};
 use curves::{Curves, Drawer};
 use equalize::Warp;
@@ -98,7 +100,7 @@ impl Levels {
             clip: (0.0, 0.0),
             now: Look::new(),
             distribution: Distribution::default(),
-            fitter: Fitter::default(),
+            fitter: Fitter::new(Grid::new(info).across()),
         }
     }
 
