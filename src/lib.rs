@@ -1,6 +1,7 @@
 //! Real-time auto levels for video.
 
 pub mod backend;
+pub mod bridge;
 pub mod cpu;
 pub mod frame;
 pub mod gpu;
