@@ -2,6 +2,7 @@
 
 mod adapters;
 mod args;
+mod bench;
 mod file;
 mod interrupt;
 mod progress;
@@ -24,6 +25,7 @@ struct Cli {
 enum Job {
     File(Box<file::Arguments>),
     Adapters(adapters::Arguments),
+    Bench(bench::Arguments),
 }
 
 /// How a job ended, if it did not fail.
@@ -54,6 +56,7 @@ pub fn run() -> ExitCode {
     let ending = match cli.job {
         Job::File(arguments) => file::run(&arguments),
         Job::Adapters(arguments) => adapters::run(&arguments),
+        Job::Bench(arguments) => bench::run(&arguments),
     };
     match ending {
         Ok(Ending::Done) => ExitCode::SUCCESS,

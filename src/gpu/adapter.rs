@@ -50,6 +50,9 @@ pub struct AdapterInfo {
     pub driver: String,
     /// The interface to the driver: `vulkan`, `metal`, `dx12`, `gl`.
     pub backend: String,
+    /// Most invocations of a workgroup, and bytes of memory that they share.
+    pub workgroup_threads: u32,
+    pub workgroup_bytes: u32,
     /// Largest plane: texels of four samples across, rows down.
     pub max_texels: u32,
     /// Most bytes of a frame.
@@ -76,6 +79,8 @@ impl AdapterInfo {
             },
             driver: [info.driver, info.driver_info].join(" ").trim().to_owned(),
             backend: info.backend.to_str().to_owned(),
+            workgroup_threads: limits.max_compute_invocations_per_workgroup,
+            workgroup_bytes: limits.max_compute_workgroup_storage_size,
             max_texels: limits.max_texture_dimension_2d,
             max_frame: limits.max_buffer_size.min(limits.max_storage_buffer_binding_size),
             mappable: adapter.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS),
@@ -112,6 +117,11 @@ pub fn adapters() -> Vec<AdapterInfo> {
 type Found = (AdapterInfo, wgpu::Adapter);
 
 /// The adapters, looked for once in a process; OpenGL's only if there is no other and any is good enough.
+/// The one of `adapters` that `backend=auto` takes, if there is a real GPU that is fit.
+pub fn automatic(adapters: &[AdapterInfo]) -> Option<&AdapterInfo> {
+    choose(adapters, "", false).ok().map(|index| &adapters[index])
+}
+
 fn enumerate(any: bool) -> &'static [Found] {
     static PRIMARY: OnceLock<Vec<Found>> = OnceLock::new();
     static GL: OnceLock<Vec<Found>> = OnceLock::new();
@@ -342,6 +352,8 @@ mod tests {
             kind,
             driver: String::new(),
             backend: "vulkan".into(),
+            workgroup_threads: 1024,
+            workgroup_bytes: 32768,
             max_texels: 16384,
             max_frame: 1 << 27,
             mappable: true,

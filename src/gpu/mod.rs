@@ -23,7 +23,7 @@ use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::statistics::{Chunk, Statistics};
 
-pub use adapter::{AdapterInfo, AdapterKind, adapters};
+pub use adapter::{AdapterInfo, AdapterKind, adapters, automatic};
 
 use adapter::Gpu;
 use direct::Direct;
