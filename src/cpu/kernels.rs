@@ -48,15 +48,15 @@ impl Path {
 /// Counts by code, in eight tables, so that equal neighbours do not wait for each other's count to be stored.
 pub type Tables = [[u32; 256]; 8];
 
-/// Counts a row of luma into `tables`, and adds each sample to the sum of its column.
+/// Counts a row of luma into `tables`, and adds each sample to the sum of its column, of which there are as many.
 /// A column's sum holds 257 rows.
 #[inline(always)]
 pub fn count(luma: &[u8], tables: &mut Tables, columns: &mut [u16]) {
-    for (column, code) in columns.iter_mut().zip(luma) {
-        *column = column.wrapping_add(u16::from(*code));
-    }
     let (blocks, rest) = luma.as_chunks::<32>();
-    for block in blocks {
+    let (column_blocks, column_rest) = columns.as_chunks_mut::<32>();
+    // Both in one loop, so that memory is fetched ahead while the tables keep the processor busy.
+    for (block, columns) in blocks.iter().zip(column_blocks) {
+        add(block, columns);
         let word = |i: usize| u64::from_le_bytes(std::array::from_fn(|byte| block[8 * i + byte]));
         let words: [u64; 4] = std::array::from_fn(word);
         let first = words[0];
@@ -72,6 +72,7 @@ pub fn count(luma: &[u8], tables: &mut Tables, columns: &mut [u16]) {
             }
         }
     }
+    add(rest, column_rest);
     for (code, table) in rest.iter().zip((0..8).cycle()) {
         tables[table][usize::from(*code)] += 1;
     }
@@ -131,11 +132,11 @@ pub fn find_blind(row: &[u8], alpha: usize, luma: &mut [u8], blind: &mut [u8]) -
     found
 }
 
-/// Adds a row of marks to the sums of their columns.
+/// Adds each sample of a row to the sum of its column.
 #[inline(always)]
-pub fn add(marks: &[u8], columns: &mut [u16]) {
-    for (column, mark) in columns.iter_mut().zip(marks) {
-        *column = column.wrapping_add(u16::from(*mark));
+pub fn add(row: &[u8], columns: &mut [u16]) {
+    for (column, sample) in columns.iter_mut().zip(row) {
+        *column = column.wrapping_add(u16::from(*sample));
     }
 }
 

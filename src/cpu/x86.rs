@@ -18,8 +18,8 @@ pub fn count(luma: &[u8], tables: &mut Tables, columns: &mut [u16]) {
 }
 
 #[target_feature(enable = "avx2")]
-pub fn add(marks: &[u8], columns: &mut [u16]) {
-    kernels::add(marks, columns);
+pub fn add(row: &[u8], columns: &mut [u16]) {
+    kernels::add(row, columns);
 }
 
 #[target_feature(enable = "avx2")]
