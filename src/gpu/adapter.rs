@@ -185,6 +185,8 @@ pub struct Gpu {
     pub limits: wgpu::Limits,
     /// Whether buffers that are mapped are bound as well.
     pub mappable: bool,
+    /// Whether the memory of pages can be imported.
+    pub imports: bool,
     fault: Arc<Fault>,
 }
 
@@ -231,8 +233,9 @@ impl Gpu {
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         };
-        let opened = import::open(adapter, &descriptor);
-        let opened = opened.unwrap_or_else(|| wait_for(adapter.request_device(&descriptor)));
+        let importing = import::open(adapter, &descriptor);
+        let imports = importing.is_some();
+        let opened = importing.unwrap_or_else(|| wait_for(adapter.request_device(&descriptor)));
         let (device, queue) = opened.map_err(|error| BackendError::Gpu {
             adapter: info.name.clone(),
             stage: "opening",
@@ -248,7 +251,7 @@ impl Gpu {
                 fault.record(format!("the device was lost ({reason:?}): {message}"));
             }
         });
-        Ok(Gpu { device, queue, info: info.clone(), limits, mappable, fault })
+        Ok(Gpu { device, queue, info: info.clone(), limits, mappable, imports, fault })
     }
 
     /// An error of this GPU.

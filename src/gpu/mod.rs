@@ -160,6 +160,10 @@ impl Backend for GpuBackend {
         &self.gpu.info.name
     }
 
+    fn uses_pages(&self) -> bool {
+        self.gpu.imports
+    }
+
     fn slots(&self) -> usize {
         self.slots.len()
     }
