@@ -28,8 +28,10 @@ const COARSE: usize = 3;
 /// Groups of chunks from which on some may be left out.
 const MANY: usize = 120;
 const SHRINK: f64 = 0.65;
-/// Share of the picture that may be left unexplained and still nothing has happened.
-const UNEXPLAINED: f64 = 0.05;
+/// How much more of the picture a change of exposure must explain than none does, relatively: nothing below the
+/// first, fully from the second on. First as long as exposure is steady, then while it is on the move.
+const STEADY: (f64, f64) = (0.05, 0.3);
+const MOVING: (f64, f64) = (0.015, 0.12);
 /// Scales beyond these are no exposure.
 const SCALES: std::ops::RangeInclusive<f64> = 0.3..=3.0;
 /// A mean absolute deviation times this estimates the standard deviation (normal distribution, median).
@@ -112,14 +114,15 @@ impl Fitter {
     }
 
     /// Fits the change from one frame to another. `black` is the level that is taken for black before.
-    pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends) -> Fit {
+    /// `alertness` tells how much exposure was on the move of late, 0 to 1.
+    pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends, alertness: f64) -> Fit {
         self.gather(before, now, nominal);
         let total: f64 = self.points.iter().flat_map(|points| points.weight).sum();
         let score = |fitter: &Fitter, model: Model| (fitter.score(model, total, before, now), model);
         let better = |a: (f64, Model), b: (f64, Model)| if b.0 > a.0 { b } else { a };
         let mut unchanged = score(self, Model::UNCHANGED);
         let mut best = unchanged;
-        if total > 0.0 && unchanged.0 < (1.0 - UNEXPLAINED) * (1.0 + OUTLINE_WEIGHT) {
+        if total > 0.0 && unchanged.0 < (1.0 - MOVING.0) * (1.0 + OUTLINE_WEIGHT) {
             let refinement = Refinement { points: &self.points, total, black };
             let starts = [
                 self.least_squares().map(|start| (start, 2.0 * self.spread(start, total))),
@@ -139,7 +142,9 @@ impl Fitter {
         let mut confidence = 0.0;
         if SCALES.contains(&exposure.scale) && score > 0.0 {
             let gained = (score - unchanged.0) / score;
-            confidence = smoothstep(UNEXPLAINED, 0.3, gained) * ends_explained(exposure, before, now);
+            let least = STEADY.0 + alertness * (MOVING.0 - STEADY.0);
+            let enough = STEADY.1 + alertness * (MOVING.1 - STEADY.1);
+            confidence = smoothstep(least, enough, gained) * ends_explained(exposure, before, now);
         }
         let residual = self.residual(exposure, before, now);
         Fit { exposure, confidence, residual }

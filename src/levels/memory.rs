@@ -20,6 +20,8 @@ const FOLLOWING: f64 = 0.5;
 const FADING: f64 = 1.0;
 /// How long a wide span is remembered to tell a fade by.
 const WIDEST: f64 = 4.0;
+/// How long exposure that was followed makes the next change of it more likely.
+const ALERT: f64 = 0.4;
 /// Most that the pull may move an end, in output codes a second.
 const SLEW: f64 = 45.0;
 
@@ -45,6 +47,8 @@ pub struct Memory {
     widest: f64,
     /// How much of a fade there is or was of late, 0 to 1.
     faded: f64,
+    /// How often exposure was followed of late, 0 to 1.
+    moving: f64,
 }
 
 /// What happened from one frame to the next.
@@ -62,13 +66,13 @@ impl Change {
 impl Memory {
     /// The levels of a frame, without any memory.
     pub fn fresh(now: &Look) -> Memory {
-        Memory { ends: now.ends, quantiles: now.quantiles, widest: now.ends.span(), faded: 0.0 }
+        Memory { ends: now.ends, quantiles: now.quantiles, widest: now.ends.span(), faded: 0.0, moving: 0.0 }
     }
 
     /// The memory after the frame `now`, `dt` seconds after the frame `before` that this memory is of.
     pub fn step(&self, before: &Look, now: &Look, dt: f64, tuning: &Tuning, fitter: &mut Fitter) -> (Memory, Change) {
         let full = tuning.target.span();
-        let fit = fitter.fit(before, now, self.ends.black, tuning.nominal);
+        let fit = fitter.fit(before, now, self.ends.black, tuning.nominal, smoothstep(0.2, 0.6, self.moving));
         let own = now.ends;
         let reach = |seconds: f64| 1.0 - (-dt / (seconds * tuning.pace)).exp();
 
@@ -129,7 +133,8 @@ impl Memory {
         ends.white += unknown * (own.white - ends.white);
 
         let exposure = 1.0 + confidence * (fit.exposure.scale - 1.0);
-        (Memory { ends, quantiles, widest, faded }, Change { exposure, cut })
+        let moving = self.moving + reach(ALERT) * (confidence - self.moving);
+        (Memory { ends, quantiles, widest, faded, moving }, Change { exposure, cut })
     }
 
     /// The ends, carried along with a change of exposure. After a fade, headroom that the picture did not use is
