@@ -33,7 +33,9 @@ const SHRINK: f64 = 0.65;
 const STEADY: (f64, f64) = (0.05, 0.3);
 const MOVING: (f64, f64) = (0.015, 0.12);
 /// Scales beyond these are no exposure.
-const SCALES: std::ops::RangeInclusive<f64> = 0.3..=3.0;
+const SCALES: std::ops::RangeInclusive<f64> = 0.2..=5.0;
+/// How much of the picture a change of exposure must explain at all: below the first it is chance.
+const CHANCE: (f64, f64) = (0.04, 0.12);
 /// A mean absolute deviation times this estimates the standard deviation (normal distribution, median).
 const MAD: f64 = 1.4826;
 
@@ -118,7 +120,7 @@ impl Fitter {
     pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends, alertness: f64) -> Fit {
         self.gather(before, now, nominal);
         let total: f64 = self.points.iter().flat_map(|points| points.weight).sum();
-        let score = |fitter: &Fitter, model: Model| (fitter.score(model, total, before, now), model);
+        let score = |fitter: &Fitter, model: Model| (fitter.score(model, total, before, now, nominal), model);
         let better = |a: (f64, Model), b: (f64, Model)| if b.0 > a.0 { b } else { a };
         let mut unchanged = score(self, Model::UNCHANGED);
         let mut best = unchanged;
@@ -144,7 +146,9 @@ impl Fitter {
             let gained = (score - unchanged.0) / score;
             let least = STEADY.0 + alertness * (MOVING.0 - STEADY.0);
             let enough = STEADY.1 + alertness * (MOVING.1 - STEADY.1);
-            confidence = smoothstep(least, enough, gained) * ends_explained(exposure, before, now);
+            confidence = smoothstep(least, enough, gained)
+                * smoothstep(CHANCE.0, CHANCE.1, score)
+                * ends_explained(exposure, before, now, nominal);
         }
         let residual = self.residual(exposure, before, now);
         Fit { exposure, confidence, residual }
@@ -213,13 +217,13 @@ impl Fitter {
     }
 
     /// How much of the picture is explained: chunks, and the outline of the histogram.
-    fn score(&self, model: Model, total: f64, before: &Look, now: &Look) -> f64 {
+    fn score(&self, model: Model, total: f64, before: &Look, now: &Look, nominal: Ends) -> f64 {
         let mut chunks = [0.0; LANES];
         for points in &self.points {
             let explains = model.explains(points, SIGMA);
             (0..LANES).for_each(|lane| chunks[lane] += points.weight[lane] * explains[lane]);
         }
-        let level = |(x, y): (&f64, &f64)| explained((y - model.exposure.at(*x)) / SIGMA);
+        let level = |(x, y): (&f64, &f64)| explained((y - nominal.clamp(model.exposure.at(*x))) / SIGMA);
         let outline: f64 = before.outline.iter().zip(&now.outline).map(level).sum();
         chunks.iter().sum::<f64>() / total.max(f64::MIN_POSITIVE) + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64
     }
@@ -319,11 +323,12 @@ fn explained(deviation: f64) -> f64 {
 
 /// Whether the exposure explains how both ends of the histogram moved, 0 to 1. Something large and bright that
 /// leaves the picture moves one end, and no change of light does.
-fn ends_explained(exposure: Exposure, before: &Look, now: &Look) -> f64 {
+fn ends_explained(exposure: Exposure, before: &Look, now: &Look, nominal: Ends) -> f64 {
     let (mut moved, mut left) = (0.0, 0.0);
     for i in (0..4).chain(OUTLINE_LEN - 4..OUTLINE_LEN) {
         moved += (now.outline[i] - before.outline[i]).abs();
-        left += (now.outline[i] - exposure.at(before.outline[i])).abs();
+        // What goes beyond the range is clipped there.
+        left += (now.outline[i] - nominal.clamp(exposure.at(before.outline[i]))).abs();
     }
     smoothstep(0.0, 0.4, (moved - left) / f64::max(moved, 0.4))
 }

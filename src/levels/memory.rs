@@ -78,7 +78,12 @@ impl Memory {
 
         // A flat picture tells nothing: what is held stays as it is.
         let textured = smoothstep(4.0, 16.0, own.span());
-        let mut widest = self.widest + textured * reach(WIDEST) * (own.span() - self.widest);
+        // A sudden step out of steadiness is a lamp, not a fade.
+        let sudden = fit.confidence
+            * smoothstep(0.25, 0.6, fit.exposure.scale.max(1e-6).ln().abs())
+            * smoothstep(0.7, 0.9, before.ends.span() / self.widest.max(1e-6));
+        let known = self.widest * (1.0 + sudden * (fit.exposure.scale.min(1.0) - 1.0));
+        let mut widest = known + textured * reach(WIDEST) * (own.span() - known);
         widest = widest.max(own.span());
         let steady = smoothstep(0.35, 0.55, own.span() / widest.max(1e-6));
         let faded = f64::max(1.0 - steady, self.faded * (1.0 - textured * reach(FADING)));
@@ -95,7 +100,9 @@ impl Memory {
 
         let pull = |rate: f64| textured * (1.0 - (-dt * (rate + confidence / FOLLOWING) / tuning.pace).exp());
         let towards = |from: f64, to: f64, outwards: bool, inwards: f64| {
-            let rate = if outwards { 1.0 / OUTWARDS } else { 1.0 / inwards + faded / FADING };
+            // Levels beyond the nominal range mean nothing.
+            let beyond = if tuning.nominal.clamp(from) == from { 0.0 } else { 1.0 };
+            let rate = if outwards { 1.0 / OUTWARDS } else { 1.0 / inwards + (faded + beyond) / FADING };
             from + pull(rate) * (to - from)
         };
         let black = towards(carried.black, own.black, own.black < carried.black, BLACK_INWARDS);

@@ -30,9 +30,9 @@ impl<const N: usize> Normal<N> {
                 weighted[lane] = weight[lane] * row[i][lane];
                 self.right[i][lane] += weighted[lane] * y[lane];
             }
-            for j in i..N {
+            for (sum, other) in self.matrix[i].iter_mut().zip(row).skip(i) {
                 for lane in 0..LANES {
-                    self.matrix[i][j][lane] += weighted[lane] * row[j][lane];
+                    sum[lane] += weighted[lane] * other[lane];
                 }
             }
         }

@@ -23,6 +23,11 @@ impl Ends {
         self.white - self.black
     }
 
+    /// `level`, or the end that it lies beyond.
+    pub fn clamp(&self, level: f64) -> f64 {
+        level.max(self.black).min(self.white)
+    }
+
     /// The level that lies a `share` of the way from black to white.
     pub fn at(&self, share: f64) -> f64 {
         self.black + share * self.span()

@@ -22,7 +22,7 @@ fn with_box(x: f64, y: f64, (left, top, width, height): (f64, f64, f64, f64), li
 fn a_blinking_object_of_a_twentieth_moves_nothing_else() {
     for (expose, light, bound) in [(bright as fn(f64, usize) -> f64, 1.3, 2.0), (dim, 3.0, 3.0), (dim, -0.1, 3.0)] {
         let mut watch = Watch::new(25.0);
-        let blink = |frame: usize| frame >= 20 && (frame / 12) % 2 == 0;
+        let blink = |frame: usize| frame >= 20 && (frame / 12).is_multiple_of(2);
         watch.play(
             150,
             |x, y, frame| if blink(frame) { with_box(x, y, (200.0, 30.0, 60.0, 48.0), light) } else { hills(x, y) },
@@ -69,8 +69,9 @@ fn a_logo_that_fades_in_is_no_cut() {
 #[test]
 fn subtitles_come_and_go() {
     let mut watch = Watch::new(25.0);
-    let letters =
-        |x: f64, y: f64| (150.0..165.0).contains(&y) && (60.0..260.0).contains(&x) && (x / 3.0) as usize % 2 == 0;
+    let letters = |x: f64, y: f64| {
+        (150.0..165.0).contains(&y) && (60.0..260.0).contains(&x) && ((x / 3.0) as usize).is_multiple_of(2)
+    };
     watch.play(200, |x, y, frame| if (frame / 40) % 2 == 1 && letters(x, y) { 1.42 } else { hills(x, y) }, bright);
     eprintln!("subtitles: {:.2}", watch.largest_step(1));
     assert!(watch.largest_step(1) <= 2.0, "{}", watch.largest_step(1));
