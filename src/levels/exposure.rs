@@ -291,12 +291,18 @@ impl Refinement<'_> {
         for round in 0..coarse + fine {
             let step = if round < coarse { sparse } else { 1 };
             let total = self.total / step as f64;
-            let mut normal = Normal::new(ridge.map(|ridge| ridge * total));
+            let mut normal = Normal::default();
+            let mut trusted = [0.0; LANES];
             for points in self.points.iter().step_by(step) {
                 let mut weight = found.explains(points, sigma);
-                (0..LANES).for_each(|lane| weight[lane] *= points.weight[lane]);
+                for lane in 0..LANES {
+                    weight[lane] *= points.weight[lane];
+                    trusted[lane] += weight[lane];
+                }
                 normal.add(&row(points), &points.change, &weight);
             }
+            let trusted: f64 = trusted.iter().sum();
+            normal.pull(ridge.map(|ridge| ridge * trusted));
             let trust = explained((self.black - found.exposure.at(self.black)) / sigma);
             normal.pin(pivot, PIVOT * total * trust);
             found = model(normal.solve());

@@ -25,6 +25,9 @@ const ALERT: f64 = 0.4;
 /// Most that the pull may move an end, in output codes a second.
 const SLEW: f64 = 45.0;
 
+/// How much faster still where most of the picture would be clipped.
+const HURRY: f64 = 8.0;
+
 /// What the memory works by in one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Tuning {
@@ -94,7 +97,9 @@ impl Memory {
         let scene = textured.max(smoothstep(4.0, 16.0, off_ends));
         let cut = scene * cut::likelihood(before, now, fit.residual * gain, tuning.cut);
 
-        let confidence = fit.confidence * steady * textured * (1.0 - cut);
+        // Where most of the picture is left unexplained, what is explained tells little.
+        let explained = 1.0 - smoothstep(16.0, 32.0, fit.residual * gain);
+        let confidence = fit.confidence * explained * steady * textured * (1.0 - cut);
         let carry = |level: f64| level + confidence * (fit.exposure.at(level) - level);
         let carried = self.carry(before.ends, carry, faded);
 
@@ -110,7 +115,8 @@ impl Memory {
         let pulled = Ends { black, white };
 
         let gain = full / pulled.span().max(1.0);
-        let most = SLEW * dt / tuning.pace;
+        let hurry = smoothstep(0.35, 0.65, carried.missed(&now.quantiles));
+        let most = SLEW * (1.0 + HURRY * hurry) * dt / tuning.pace;
         let moved =
             f64::max((carried.black - pulled.black).abs() * gain, ((carried.white - pulled.black) * gain - full).abs());
         let share = (most / moved.max(1e-9)).min(1.0);
