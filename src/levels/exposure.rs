@@ -15,7 +15,7 @@ use super::stretch::Ends;
 /// Deviation of a chunk mean, in codes, up to which it counts as explained.
 const SIGMA: f64 = 0.5;
 /// Pulls the scale to one where little speaks against it, in codes² for each chunk.
-const RIDGE: f64 = 0.3;
+const RIDGE: f64 = 0.8;
 /// Weight, against all chunks, of the observation that black stays black.
 const PIVOT: f64 = 0.087;
 /// Weight of the histogram's outline in the score, against the chunks.
@@ -24,7 +24,7 @@ const OUTLINE_WEIGHT: f64 = 0.5;
 const ROUNDS: usize = 8;
 /// Rounds at the end that look at all chunks; those before look at one group in [`COARSE`].
 const FINE_ROUNDS: usize = 2;
-const COARSE: usize = 3;
+const COARSE: usize = 2;
 /// Groups of chunks from which on some may be left out.
 const MANY: usize = 120;
 const SHRINK: f64 = 0.65;
@@ -195,17 +195,24 @@ impl Fitter {
 
     /// The line of least squares through the chunks, if they differ enough to tell.
     fn least_squares(&self) -> Option<Exposure> {
-        let sum = |of: &dyn Fn(&Points, usize) -> f64| -> f64 {
-            let weighted = |points: &Points| (0..LANES).map(|lane| points.weight[lane] * of(points, lane)).sum::<f64>();
-            self.points.iter().map(weighted).sum()
-        };
-        let total = sum(&|_, _| 1.0);
-        let x = sum(&|points, lane| points.before[lane]) / total;
-        let y = sum(&|points, lane| points.now[lane]) / total;
-        let variance = sum(&|points, lane| (points.before[lane] - x).powi(2)) / total;
-        let covariance = sum(&|points, lane| (points.before[lane] - x) * (points.now[lane] - y)) / total;
+        // Around the middle of the range, where little is lost by subtracting squares.
+        const MIDDLE: f64 = 128.0;
+        let [mut w, mut x, mut y, mut xx, mut xy] = [0.0; 5];
+        for points in &self.points {
+            for lane in 0..LANES {
+                let weight = points.weight[lane];
+                let (before, now) = (points.before[lane] - MIDDLE, points.now[lane] - MIDDLE);
+                w += weight;
+                x += weight * before;
+                y += weight * now;
+                xx += weight * before * before;
+                xy += weight * before * now;
+            }
+        }
+        let (x, y) = (x / w, y / w);
+        let (variance, covariance) = (xx / w - x * x, xy / w - x * y);
         let scale = covariance / variance;
-        (variance > 0.09).then_some(Exposure { scale, offset: y - scale * x })
+        (variance > 0.09).then_some(Exposure { scale, offset: y + MIDDLE - scale * (x + MIDDLE) })
     }
 
     /// Mean deviation of the chunks from an exposure, at least the [`SIGMA`] that is normal.
@@ -332,9 +339,13 @@ fn explained(deviation: f64) -> f64 {
 fn ends_explained(exposure: Exposure, before: &Look, now: &Look, nominal: Ends) -> f64 {
     let (mut moved, mut left) = (0.0, 0.0);
     for i in (0..4).chain(OUTLINE_LEN - 4..OUTLINE_LEN) {
-        moved += (now.outline[i] - before.outline[i]).abs();
-        // What goes beyond the range is clipped there.
-        left += (now.outline[i] - nominal.clamp(exposure.at(before.outline[i]))).abs();
+        let (before, now) = (before.outline[i], now.outline[i]);
+        // What is clipped in both frames may have moved beyond the range, and tells nothing.
+        if before == now && (now >= nominal.white - 0.5 || now <= nominal.black) {
+            continue;
+        }
+        moved += (now - before).abs();
+        left += (now - nominal.clamp(exposure.at(before))).abs();
     }
     smoothstep(0.0, 0.4, (moved - left) / f64::max(moved, 0.4))
 }

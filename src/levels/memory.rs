@@ -98,7 +98,7 @@ impl Memory {
         let cut = scene * cut::likelihood(before, now, fit.residual * gain, tuning.cut);
 
         // Where most of the picture is left unexplained, what is explained tells little.
-        let explained = 1.0 - smoothstep(16.0, 32.0, fit.residual * gain);
+        let explained = 1.0 - smoothstep(24.0, 48.0, fit.residual * gain);
         let confidence = fit.confidence * explained * steady * textured * (1.0 - cut);
         let carry = |level: f64| level + confidence * (fit.exposure.at(level) - level);
         let carried = self.carry(before.ends, carry, faded);
