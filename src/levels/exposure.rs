@@ -36,6 +36,8 @@ const MOVING: (f64, f64) = (0.015, 0.12);
 const SCALES: std::ops::RangeInclusive<f64> = 0.2..=5.0;
 /// How much of the picture a change of exposure must explain at all: below the first it is chance.
 const CHANCE: (f64, f64) = (0.04, 0.12);
+/// Levels as near as this to white count as clipped: noise is on top of what was clipped.
+const CLIPPED: f64 = 1.0;
 /// A mean absolute deviation times this estimates the standard deviation (normal distribution, median).
 const MAD: f64 = 1.4826;
 
@@ -341,7 +343,7 @@ fn ends_explained(exposure: Exposure, before: &Look, now: &Look, nominal: Ends) 
     for i in (0..4).chain(OUTLINE_LEN - 4..OUTLINE_LEN) {
         let (before, now) = (before.outline[i], now.outline[i]);
         // What is clipped in both frames may have moved beyond the range, and tells nothing.
-        if before == now && (now >= nominal.white - 0.5 || now <= nominal.black) {
+        if now >= nominal.white - CLIPPED && (now - before).abs() < SIGMA {
             continue;
         }
         moved += (now - before).abs();

@@ -25,6 +25,8 @@ const ALERT: f64 = 0.4;
 /// Most that the pull may move an end, in output codes a second.
 const SLEW: f64 = 45.0;
 
+/// The readiness for cuts that their thresholds are tuned to.
+const USUAL_CUT: f64 = 0.5;
 /// How much faster still where most of the picture would be clipped.
 const HURRY: f64 = 8.0;
 
@@ -95,11 +97,14 @@ impl Memory {
         // A flat picture at either end is where fades go to and come from; any other is a scene.
         let off_ends = (now.mean - tuning.nominal.black).min(tuning.nominal.white - now.mean);
         let scene = textured.max(smoothstep(4.0, 16.0, off_ends));
-        let cut = scene * cut::likelihood(before, now, fit.residual * gain, tuning.cut);
+        let another = |readiness: f64| scene * cut::likelihood(before, now, fit.residual * gain, readiness);
+        let cut = another(tuning.cut);
+        // Another scene is no exposure, even where it must not start afresh.
+        let same = 1.0 - cut.max(another(USUAL_CUT));
 
         // Where most of the picture is left unexplained, what is explained tells little.
         let explained = 1.0 - smoothstep(24.0, 48.0, fit.residual * gain);
-        let confidence = fit.confidence * explained * steady * textured * (1.0 - cut);
+        let confidence = fit.confidence * explained * steady * textured * same;
         let carry = |level: f64| level + confidence * (fit.exposure.at(level) - level);
         let carried = self.carry(before.ends, carry, faded);
 
