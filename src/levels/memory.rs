@@ -20,6 +20,8 @@ const FOLLOWING: f64 = 0.5;
 const FADING: f64 = 1.0;
 /// How long a wide span is remembered to tell a fade by.
 const WIDEST: f64 = 4.0;
+/// How long it takes until another gain is the usual one.
+const USUAL_GAIN: f64 = 3.0;
 /// How long exposure that was followed makes the next change of it more likely.
 const ALERT: f64 = 0.4;
 /// Most that the pull may move an end, in output codes a second.
@@ -42,12 +44,21 @@ pub struct Tuning {
     pub target: Ends,
 }
 
+impl Tuning {
+    /// The contrast gain that takes `ends` to the target, as far as it is allowed.
+    fn gain(&self, ends: Ends) -> f64 {
+        (self.target.span() / ends.span().max(1.0)).min(self.max_gain)
+    }
+}
+
 /// The held levels, in 8-bit codes.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     pub ends: Ends,
     /// The quantile function, for equalize.
     pub quantiles: [f64; QUANTILES],
+    /// Contrast gain of late, which bounds what equalize adds to it.
+    pub gain: f64,
     /// The widest span of late, slowly forgotten.
     widest: f64,
     /// How much of a fade there is or was of late, 0 to 1.
@@ -70,8 +81,9 @@ impl Change {
 
 impl Memory {
     /// The levels of a frame, without any memory.
-    pub fn fresh(now: &Look) -> Memory {
-        Memory { ends: now.ends, quantiles: now.quantiles, widest: now.ends.span(), faded: 0.0, moving: 0.0 }
+    pub fn fresh(now: &Look, tuning: &Tuning) -> Memory {
+        let gain = tuning.gain(now.ends);
+        Memory { ends: now.ends, quantiles: now.quantiles, gain, widest: now.ends.span(), faded: 0.0, moving: 0.0 }
     }
 
     /// The memory after the frame `now`, `dt` seconds after the frame `before` that this memory is of.
@@ -93,7 +105,7 @@ impl Memory {
         let steady = smoothstep(0.35, 0.55, own.span() / widest.max(1e-6));
         let faded = f64::max(1.0 - steady, self.faded * (1.0 - textured * reach(FADING)));
 
-        let gain = (full / self.ends.span().max(1.0)).min(tuning.max_gain);
+        let gain = tuning.gain(self.ends);
         // A flat picture at either end is where fades go to and come from; any other is a scene.
         let off_ends = (now.mean - tuning.nominal.black).min(tuning.nominal.white - now.mean);
         let scene = textured.max(smoothstep(4.0, 16.0, off_ends));
@@ -139,11 +151,13 @@ impl Memory {
             *level += cut * (own - *level);
         }
 
+        let mut usual_gain = self.gain + reach(USUAL_GAIN) * (gain - self.gain);
         if cut > 0.0 {
             let start = self.start_of_scene(own, full);
             ends.black += cut * (start.black - ends.black);
             ends.white += cut * (start.white - ends.white);
             widest += cut * (own.span() - widest);
+            usual_gain += cut * (tuning.gain(ends) - usual_gain);
         }
         // What was only ever flat is no memory of a picture.
         let unknown = textured * (1.0 - smoothstep(4.0, 16.0, self.ends.span()));
@@ -152,7 +166,7 @@ impl Memory {
 
         let exposure = 1.0 + confidence * (fit.exposure.scale - 1.0);
         let moving = self.moving + reach(ALERT) * (confidence - self.moving);
-        (Memory { ends, quantiles, widest, faded, moving }, Change { exposure, cut })
+        (Memory { ends, quantiles, gain: usual_gain, widest, faded, moving }, Change { exposure, cut })
     }
 
     /// The ends, carried along with a change of exposure. After a fade, headroom that the picture did not use is
