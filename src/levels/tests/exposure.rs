@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::scenes::{Watch, hills};
+use crate::settings::Mode;
 
 fn still(x: f64, y: f64, _: usize) -> f64 {
     hills(x, y)
@@ -135,4 +136,13 @@ fn auto_exposure_that_starts_far_too_bright_is_followed_down() {
     let step = watch.seen[1..].windows(2).map(|pair| (pair[1].0[0] - pair[0].0[0]).abs()).fold(0.0, f64::max);
     assert!(step <= 5.0, "{step}");
     assert!(watch.moved(20, 99) <= 8.0, "{}", watch.moved(20, 99));
+}
+
+#[test]
+fn equalize_holds_still_under_a_wobbling_light_too() {
+    let mut watch = Watch::new(25.0);
+    watch.settings.mode = Mode::Equalize;
+    watch.play(100, still, |light, frame| camera(light, 1.0 + 0.15 * (TAU * frame as f64 / 25.0).sin()));
+    assert!(watch.largest_step(1) <= 3.0, "{}", watch.largest_step(1));
+    assert!(watch.mean_step(1) <= 0.6, "{}", watch.mean_step(1));
 }
