@@ -6,6 +6,7 @@
 
 use super::look::QUANTILES;
 use super::points::interpolate;
+use super::smoothstep;
 use super::stretch::Ends;
 
 /// Steps of the warp from end to end.
@@ -27,7 +28,7 @@ pub struct Warp {
 
 impl Warp {
     /// The warp that spreads the levels of which `quantiles` are the quantile function.
-    /// `gain` is stretch's between the ends, `max_gain` the most that both together may reach.
+    /// `gain` is stretch's between the ends: the nearer it is to `max_gain`, the less is left for the warp to add.
     pub fn new(ends: Ends, quantiles: &[f64; QUANTILES], gain: f64, max_gain: f64) -> Warp {
         // The cumulative distribution, as points: shares at ascending levels.
         let mut levels = [0.0; QUANTILES + 2];
@@ -58,7 +59,7 @@ impl Warp {
             *slope = EVEN + (1.0 - EVEN) * (share - before) * STEPS as f64;
             before = share;
         }
-        let most = (max_gain / gain.max(1e-6)).clamp(1.0, MOST);
+        let most = 1.0 + (MOST - 1.0) * (1.0 - smoothstep(0.4, 1.0, gain / max_gain));
         let lift = lift(&slopes, most);
         let mut below = [0.0; STEPS + 1];
         for (step, slope) in slopes.iter().enumerate() {

@@ -15,7 +15,7 @@ use super::stretch::Ends;
 /// Deviation of a chunk mean, in codes, up to which it counts as explained.
 const SIGMA: f64 = 0.5;
 /// Pulls the scale to one where little speaks against it, in codes² for each chunk.
-const RIDGE: f64 = 0.3;
+const RIDGE: f64 = 0.8;
 /// Weight, against all chunks, of the observation that black stays black.
 const PIVOT: f64 = 0.087;
 /// Weight of the histogram's outline in the score, against the chunks.
@@ -24,14 +24,20 @@ const OUTLINE_WEIGHT: f64 = 0.5;
 const ROUNDS: usize = 8;
 /// Rounds at the end that look at all chunks; those before look at one group in [`COARSE`].
 const FINE_ROUNDS: usize = 2;
-const COARSE: usize = 3;
+const COARSE: usize = 2;
 /// Groups of chunks from which on some may be left out.
 const MANY: usize = 120;
 const SHRINK: f64 = 0.65;
-/// Share of the picture that may be left unexplained and still nothing has happened.
-const UNEXPLAINED: f64 = 0.05;
+/// How much more of the picture a change of exposure must explain than none does, relatively: nothing below the
+/// first, fully from the second on. First as long as exposure is steady, then while it is on the move.
+const STEADY: (f64, f64) = (0.05, 0.3);
+const MOVING: (f64, f64) = (0.015, 0.12);
 /// Scales beyond these are no exposure.
-const SCALES: std::ops::RangeInclusive<f64> = 0.3..=3.0;
+const SCALES: std::ops::RangeInclusive<f64> = 0.2..=5.0;
+/// How much of the picture a change of exposure must explain at all: below the first it is chance.
+const CHANCE: (f64, f64) = (0.04, 0.12);
+/// Levels as near as this to white count as clipped: noise is on top of what was clipped.
+const CLIPPED: f64 = 1.0;
 /// A mean absolute deviation times this estimates the standard deviation (normal distribution, median).
 const MAD: f64 = 1.4826;
 
@@ -112,14 +118,15 @@ impl Fitter {
     }
 
     /// Fits the change from one frame to another. `black` is the level that is taken for black before.
-    pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends) -> Fit {
+    /// `alertness` tells how much exposure was on the move of late, 0 to 1.
+    pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends, alertness: f64) -> Fit {
         self.gather(before, now, nominal);
         let total: f64 = self.points.iter().flat_map(|points| points.weight).sum();
-        let score = |fitter: &Fitter, model: Model| (fitter.score(model, total, before, now), model);
+        let score = |fitter: &Fitter, model: Model| (fitter.score(model, total, before, now, nominal), model);
         let better = |a: (f64, Model), b: (f64, Model)| if b.0 > a.0 { b } else { a };
         let mut unchanged = score(self, Model::UNCHANGED);
         let mut best = unchanged;
-        if total > 0.0 && unchanged.0 < (1.0 - UNEXPLAINED) * (1.0 + OUTLINE_WEIGHT) {
+        if total > 0.0 && unchanged.0 < (1.0 - MOVING.0) * (1.0 + OUTLINE_WEIGHT) {
             let refinement = Refinement { points: &self.points, total, black };
             let starts = [
                 self.least_squares().map(|start| (start, 2.0 * self.spread(start, total))),
@@ -139,7 +146,11 @@ impl Fitter {
         let mut confidence = 0.0;
         if SCALES.contains(&exposure.scale) && score > 0.0 {
             let gained = (score - unchanged.0) / score;
-            confidence = smoothstep(UNEXPLAINED, 0.3, gained) * ends_explained(exposure, before, now);
+            let least = STEADY.0 + alertness * (MOVING.0 - STEADY.0);
+            let enough = STEADY.1 + alertness * (MOVING.1 - STEADY.1);
+            confidence = smoothstep(least, enough, gained)
+                * smoothstep(CHANCE.0, CHANCE.1, score)
+                * ends_explained(exposure, before, now, nominal);
         }
         let residual = self.residual(exposure, before, now);
         Fit { exposure, confidence, residual }
@@ -186,17 +197,24 @@ impl Fitter {
 
     /// The line of least squares through the chunks, if they differ enough to tell.
     fn least_squares(&self) -> Option<Exposure> {
-        let sum = |of: &dyn Fn(&Points, usize) -> f64| -> f64 {
-            let weighted = |points: &Points| (0..LANES).map(|lane| points.weight[lane] * of(points, lane)).sum::<f64>();
-            self.points.iter().map(weighted).sum()
-        };
-        let total = sum(&|_, _| 1.0);
-        let x = sum(&|points, lane| points.before[lane]) / total;
-        let y = sum(&|points, lane| points.now[lane]) / total;
-        let variance = sum(&|points, lane| (points.before[lane] - x).powi(2)) / total;
-        let covariance = sum(&|points, lane| (points.before[lane] - x) * (points.now[lane] - y)) / total;
+        // Around the middle of the range, where little is lost by subtracting squares.
+        const MIDDLE: f64 = 128.0;
+        let [mut w, mut x, mut y, mut xx, mut xy] = [0.0; 5];
+        for points in &self.points {
+            for lane in 0..LANES {
+                let weight = points.weight[lane];
+                let (before, now) = (points.before[lane] - MIDDLE, points.now[lane] - MIDDLE);
+                w += weight;
+                x += weight * before;
+                y += weight * now;
+                xx += weight * before * before;
+                xy += weight * before * now;
+            }
+        }
+        let (x, y) = (x / w, y / w);
+        let (variance, covariance) = (xx / w - x * x, xy / w - x * y);
         let scale = covariance / variance;
-        (variance > 0.09).then_some(Exposure { scale, offset: y - scale * x })
+        (variance > 0.09).then_some(Exposure { scale, offset: y + MIDDLE - scale * (x + MIDDLE) })
     }
 
     /// Mean deviation of the chunks from an exposure, at least the [`SIGMA`] that is normal.
@@ -208,13 +226,13 @@ impl Fitter {
     }
 
     /// How much of the picture is explained: chunks, and the outline of the histogram.
-    fn score(&self, model: Model, total: f64, before: &Look, now: &Look) -> f64 {
+    fn score(&self, model: Model, total: f64, before: &Look, now: &Look, nominal: Ends) -> f64 {
         let mut chunks = [0.0; LANES];
         for points in &self.points {
             let explains = model.explains(points, SIGMA);
             (0..LANES).for_each(|lane| chunks[lane] += points.weight[lane] * explains[lane]);
         }
-        let level = |(x, y): (&f64, &f64)| explained((y - model.exposure.at(*x)) / SIGMA);
+        let level = |(x, y): (&f64, &f64)| explained((y - nominal.clamp(model.exposure.at(*x))) / SIGMA);
         let outline: f64 = before.outline.iter().zip(&now.outline).map(level).sum();
         chunks.iter().sum::<f64>() / total.max(f64::MIN_POSITIVE) + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64
     }
@@ -282,12 +300,18 @@ impl Refinement<'_> {
         for round in 0..coarse + fine {
             let step = if round < coarse { sparse } else { 1 };
             let total = self.total / step as f64;
-            let mut normal = Normal::new(ridge.map(|ridge| ridge * total));
+            let mut normal = Normal::default();
+            let mut trusted = [0.0; LANES];
             for points in self.points.iter().step_by(step) {
                 let mut weight = found.explains(points, sigma);
-                (0..LANES).for_each(|lane| weight[lane] *= points.weight[lane]);
+                for lane in 0..LANES {
+                    weight[lane] *= points.weight[lane];
+                    trusted[lane] += weight[lane];
+                }
                 normal.add(&row(points), &points.change, &weight);
             }
+            let trusted: f64 = trusted.iter().sum();
+            normal.pull(ridge.map(|ridge| ridge * trusted));
             let trust = explained((self.black - found.exposure.at(self.black)) / sigma);
             normal.pin(pivot, PIVOT * total * trust);
             found = model(normal.solve());
@@ -314,11 +338,16 @@ fn explained(deviation: f64) -> f64 {
 
 /// Whether the exposure explains how both ends of the histogram moved, 0 to 1. Something large and bright that
 /// leaves the picture moves one end, and no change of light does.
-fn ends_explained(exposure: Exposure, before: &Look, now: &Look) -> f64 {
+fn ends_explained(exposure: Exposure, before: &Look, now: &Look, nominal: Ends) -> f64 {
     let (mut moved, mut left) = (0.0, 0.0);
     for i in (0..4).chain(OUTLINE_LEN - 4..OUTLINE_LEN) {
-        moved += (now.outline[i] - before.outline[i]).abs();
-        left += (now.outline[i] - exposure.at(before.outline[i])).abs();
+        let (before, now) = (before.outline[i], now.outline[i]);
+        // What is clipped in both frames may have moved beyond the range, and tells nothing.
+        if now >= nominal.white - CLIPPED && (now - before).abs() < SIGMA {
+            continue;
+        }
+        moved += (now - before).abs();
+        left += (now - nominal.clamp(exposure.at(before))).abs();
     }
     smoothstep(0.0, 0.4, (moved - left) / f64::max(moved, 0.4))
 }

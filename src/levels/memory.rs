@@ -20,8 +20,17 @@ const FOLLOWING: f64 = 0.5;
 const FADING: f64 = 1.0;
 /// How long a wide span is remembered to tell a fade by.
 const WIDEST: f64 = 4.0;
+/// How long it takes until another gain is the usual one.
+const USUAL_GAIN: f64 = 3.0;
+/// How long exposure that was followed makes the next change of it more likely.
+const ALERT: f64 = 0.4;
 /// Most that the pull may move an end, in output codes a second.
 const SLEW: f64 = 45.0;
+
+/// The readiness for cuts that their thresholds are tuned to.
+const USUAL_CUT: f64 = 0.5;
+/// How much faster still where most of the picture would be clipped.
+const HURRY: f64 = 8.0;
 
 /// What the memory works by in one frame.
 #[derive(Clone, Copy, Debug)]
@@ -35,16 +44,27 @@ pub struct Tuning {
     pub target: Ends,
 }
 
+impl Tuning {
+    /// The contrast gain that takes `ends` to the target, as far as it is allowed.
+    fn gain(&self, ends: Ends) -> f64 {
+        (self.target.span() / ends.span().max(1.0)).min(self.max_gain)
+    }
+}
+
 /// The held levels, in 8-bit codes.
 #[derive(Clone, Copy, Debug)]
 pub struct Memory {
     pub ends: Ends,
     /// The quantile function, for equalize.
     pub quantiles: [f64; QUANTILES],
+    /// Contrast gain of late, which bounds what equalize adds to it.
+    pub gain: f64,
     /// The widest span of late, slowly forgotten.
     widest: f64,
     /// How much of a fade there is or was of late, 0 to 1.
     faded: f64,
+    /// How often exposure was followed of late, 0 to 1.
+    moving: f64,
 }
 
 /// What happened from one frame to the next.
@@ -61,37 +81,50 @@ impl Change {
 
 impl Memory {
     /// The levels of a frame, without any memory.
-    pub fn fresh(now: &Look) -> Memory {
-        Memory { ends: now.ends, quantiles: now.quantiles, widest: now.ends.span(), faded: 0.0 }
+    pub fn fresh(now: &Look, tuning: &Tuning) -> Memory {
+        let gain = tuning.gain(now.ends);
+        Memory { ends: now.ends, quantiles: now.quantiles, gain, widest: now.ends.span(), faded: 0.0, moving: 0.0 }
     }
 
     /// The memory after the frame `now`, `dt` seconds after the frame `before` that this memory is of.
     pub fn step(&self, before: &Look, now: &Look, dt: f64, tuning: &Tuning, fitter: &mut Fitter) -> (Memory, Change) {
         let full = tuning.target.span();
-        let fit = fitter.fit(before, now, self.ends.black, tuning.nominal);
+        let fit = fitter.fit(before, now, self.ends.black, tuning.nominal, smoothstep(0.2, 0.6, self.moving));
         let own = now.ends;
         let reach = |seconds: f64| 1.0 - (-dt / (seconds * tuning.pace)).exp();
 
         // A flat picture tells nothing: what is held stays as it is.
         let textured = smoothstep(4.0, 16.0, own.span());
-        let mut widest = self.widest + textured * reach(WIDEST) * (own.span() - self.widest);
+        // A sudden step out of steadiness is a lamp, not a fade.
+        let sudden = fit.confidence
+            * smoothstep(0.25, 0.6, fit.exposure.scale.max(1e-6).ln().abs())
+            * smoothstep(0.7, 0.9, before.ends.span() / self.widest.max(1e-6));
+        let known = self.widest * (1.0 + sudden * (fit.exposure.scale.min(1.0) - 1.0));
+        let mut widest = known + textured * reach(WIDEST) * (own.span() - known);
         widest = widest.max(own.span());
         let steady = smoothstep(0.35, 0.55, own.span() / widest.max(1e-6));
         let faded = f64::max(1.0 - steady, self.faded * (1.0 - textured * reach(FADING)));
 
-        let gain = (full / self.ends.span().max(1.0)).min(tuning.max_gain);
+        let gain = tuning.gain(self.ends);
         // A flat picture at either end is where fades go to and come from; any other is a scene.
         let off_ends = (now.mean - tuning.nominal.black).min(tuning.nominal.white - now.mean);
         let scene = textured.max(smoothstep(4.0, 16.0, off_ends));
-        let cut = scene * cut::likelihood(before, now, fit.residual * gain, tuning.cut);
+        let another = |readiness: f64| scene * cut::likelihood(before, now, fit.residual * gain, readiness);
+        let cut = another(tuning.cut);
+        // Another scene is no exposure, even where it must not start afresh.
+        let same = 1.0 - cut.max(another(USUAL_CUT));
 
-        let confidence = fit.confidence * steady * textured * (1.0 - cut);
+        // Where most of the picture is left unexplained, what is explained tells little.
+        let explained = 1.0 - smoothstep(24.0, 48.0, fit.residual * gain);
+        let confidence = fit.confidence * explained * steady * textured * same;
         let carry = |level: f64| level + confidence * (fit.exposure.at(level) - level);
         let carried = self.carry(before.ends, carry, faded);
 
         let pull = |rate: f64| textured * (1.0 - (-dt * (rate + confidence / FOLLOWING) / tuning.pace).exp());
         let towards = |from: f64, to: f64, outwards: bool, inwards: f64| {
-            let rate = if outwards { 1.0 / OUTWARDS } else { 1.0 / inwards + faded / FADING };
+            // Levels beyond the nominal range mean nothing.
+            let beyond = if tuning.nominal.clamp(from) == from { 0.0 } else { 1.0 };
+            let rate = if outwards { 1.0 / OUTWARDS } else { 1.0 / inwards + (faded + beyond) / FADING };
             from + pull(rate) * (to - from)
         };
         let black = towards(carried.black, own.black, own.black < carried.black, BLACK_INWARDS);
@@ -99,7 +132,8 @@ impl Memory {
         let pulled = Ends { black, white };
 
         let gain = full / pulled.span().max(1.0);
-        let most = SLEW * dt / tuning.pace;
+        let hurry = smoothstep(0.35, 0.65, carried.missed(&now.quantiles));
+        let most = SLEW * (1.0 + HURRY * hurry) * dt / tuning.pace;
         let moved =
             f64::max((carried.black - pulled.black).abs() * gain, ((carried.white - pulled.black) * gain - full).abs());
         let share = (most / moved.max(1e-9)).min(1.0);
@@ -117,11 +151,13 @@ impl Memory {
             *level += cut * (own - *level);
         }
 
+        let mut usual_gain = self.gain + reach(USUAL_GAIN) * (gain - self.gain);
         if cut > 0.0 {
             let start = self.start_of_scene(own, full);
             ends.black += cut * (start.black - ends.black);
             ends.white += cut * (start.white - ends.white);
             widest += cut * (own.span() - widest);
+            usual_gain += cut * (tuning.gain(ends) - usual_gain);
         }
         // What was only ever flat is no memory of a picture.
         let unknown = textured * (1.0 - smoothstep(4.0, 16.0, self.ends.span()));
@@ -129,7 +165,8 @@ impl Memory {
         ends.white += unknown * (own.white - ends.white);
 
         let exposure = 1.0 + confidence * (fit.exposure.scale - 1.0);
-        (Memory { ends, quantiles, widest, faded }, Change { exposure, cut })
+        let moving = self.moving + reach(ALERT) * (confidence - self.moving);
+        (Memory { ends, quantiles, gain: usual_gain, widest, faded, moving }, Change { exposure, cut })
     }
 
     /// The ends, carried along with a change of exposure. After a fade, headroom that the picture did not use is

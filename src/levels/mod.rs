@@ -168,7 +168,7 @@ impl Levels {
     fn remember(&mut self, settings: &Settings, clip: (f64, f64), tuning: &Tuning) -> (Memory, Change) {
         let held = self.held.filter(|_| settings.smoothing > 0.0 && self.now.means.len() == self.reference.means.len());
         let (memory, change) = match held {
-            None => (Memory::fresh(&self.now), Change::NONE),
+            None => (Memory::fresh(&self.now, tuning), Change::NONE),
             Some(mut held) => {
                 if clip != self.clip {
                     held.shift(look::ends(&self.distribution, self.clip), self.now.ends);
@@ -207,7 +207,7 @@ impl Levels {
                 line.gain
             }
             Mode::Equalize => {
-                let warp = Warp::new(memory.ends, &memory.quantiles, line.gain, tuning.max_gain);
+                let warp = Warp::new(memory.ends, &memory.quantiles, memory.gain, tuning.max_gain);
                 let tone = |x: f64| line.at(warp.at(x));
                 drawer.luma(luma, tone);
                 equalize::spread_gain(&memory.quantiles, tone, tuning.max_gain)

@@ -12,16 +12,13 @@ pub struct Normal<const N: usize> {
     right: [Lanes; N],
 }
 
-impl<const N: usize> Normal<N> {
-    /// The equations before any point, with `ridge` pulling each unknown to 0.
-    pub fn new(ridge: [f64; N]) -> Normal<N> {
-        let mut normal = Normal { matrix: [[[0.0; LANES]; N]; N], right: [[0.0; LANES]; N] };
-        for (i, ridge) in ridge.into_iter().enumerate() {
-            normal.matrix[i][i][0] = ridge;
-        }
-        normal
+impl<const N: usize> Default for Normal<N> {
+    fn default() -> Normal<N> {
+        Normal { matrix: [[[0.0; LANES]; N]; N], right: [[0.0; LANES]; N] }
     }
+}
 
+impl<const N: usize> Normal<N> {
     #[inline]
     pub fn add(&mut self, row: &[Lanes; N], y: &Lanes, weight: &Lanes) {
         for i in 0..N {
@@ -30,11 +27,18 @@ impl<const N: usize> Normal<N> {
                 weighted[lane] = weight[lane] * row[i][lane];
                 self.right[i][lane] += weighted[lane] * y[lane];
             }
-            for j in i..N {
+            for (sum, other) in self.matrix[i].iter_mut().zip(row).skip(i) {
                 for lane in 0..LANES {
-                    self.matrix[i][j][lane] += weighted[lane] * row[j][lane];
+                    sum[lane] += weighted[lane] * other[lane];
                 }
             }
+        }
+    }
+
+    /// Pulls each unknown to 0, as so much weight at 1 would.
+    pub fn pull(&mut self, ridge: [f64; N]) {
+        for (i, ridge) in ridge.into_iter().enumerate() {
+            self.matrix[i][i][0] += ridge;
         }
     }
 
@@ -77,7 +81,7 @@ mod tests {
     #[test]
     fn solves_for_the_unknowns_that_made_the_points() {
         let truth = [2.0, -1.0, 0.5];
-        let mut normal = Normal::new([0.0; 3]);
+        let mut normal = Normal::default();
         for i in 0..8 {
             let (a, b) = (f64::from(i), f64::from(i * i % 5));
             let row = [[a, a + 0.5], [b, -b], [1.0, 1.0]];
@@ -89,9 +93,9 @@ mod tests {
 
     #[test]
     fn what_nothing_speaks_for_is_zero() {
-        let mut normal = Normal::new([0.0, 0.0]);
+        let mut normal = Normal::default();
         normal.add(&[[1.0, 1.0], [0.0, 0.0]], &[3.0, 3.0], &[1.0, 1.0]);
         assert_eq!(normal.solve(), [3.0, 0.0]);
-        assert_eq!(Normal::new([0.0; 2]).solve(), [0.0; 2]);
+        assert_eq!(Normal::default().solve(), [0.0; 2]);
     }
 }

@@ -23,6 +23,17 @@ impl Ends {
         self.white - self.black
     }
 
+    /// The share of `levels` that lie beyond the ends, those just beyond in part.
+    pub fn missed(&self, levels: &[f64]) -> f64 {
+        let beyond = |level: &f64| ((level - self.clamp(*level)).abs() / 4.0).min(1.0);
+        levels.iter().map(beyond).sum::<f64>() / levels.len().max(1) as f64
+    }
+
+    /// `level`, or the end that it lies beyond.
+    pub fn clamp(&self, level: f64) -> f64 {
+        level.max(self.black).min(self.white)
+    }
+
     /// The level that lies a `share` of the way from black to white.
     pub fn at(&self, share: f64) -> f64 {
         self.black + share * self.span()

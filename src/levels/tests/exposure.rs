@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::scenes::{Watch, hills};
+use crate::settings::Mode;
 
 fn still(x: f64, y: f64, _: usize) -> f64 {
     hills(x, y)
@@ -18,7 +19,6 @@ fn a_step_of_exposure_is_followed_at_once() {
     for (factor, bound) in [(1.6, 1.7), (1.0 / 1.6, 1.7)] {
         let mut watch = Watch::new(25.0);
         watch.play(60, still, |light, frame| camera(light, if frame < 20 { 1.0 } else { factor }).min(250.0));
-        eprintln!("step {factor:.2}: {:.2} {:.2}", watch.largest_step(1), watch.moved(19, 59));
         assert!(watch.largest_step(1) <= bound, "×{factor:.2}: {}", watch.largest_step(1));
         assert!(watch.surest_cut(0) < 0.01);
     }
@@ -30,7 +30,6 @@ fn a_step_that_clips_is_followed_closely() {
     watch.play(60, still, |light, frame| {
         (16.0 + (44.0 + 120.0 * light) * if frame < 20 { 1.0 } else { 1.6 }).min(235.0)
     });
-    eprintln!("clip: {:.2} {:.2}", watch.largest_step(1), watch.moved(19, 20));
     assert!(watch.moved(19, 20) <= 4.0, "{}", watch.moved(19, 20));
 }
 
@@ -39,7 +38,6 @@ fn a_lamp_on_50_hz_does_not_flicker() {
     for fps in [25.0, 30.0, 29.0] {
         let mut watch = Watch::new(fps);
         watch.play(90, still, |light, frame| camera(light, 1.0 + 0.1 * (TAU * 100.0 * frame as f64 / fps + 1.0).sin()));
-        eprintln!("lamp {fps}: {:.2} mean {:.3}", watch.largest_step(1), watch.mean_step(1));
         assert!(watch.largest_step(1) <= 1.7, "{fps} fps: {}", watch.largest_step(1));
     }
 }
@@ -48,7 +46,6 @@ fn a_lamp_on_50_hz_does_not_flicker() {
 fn a_flash_of_one_frame_passes_by() {
     let mut watch = Watch::new(25.0);
     watch.play(60, still, |light, frame| camera(light, if frame == 30 { 1.4 } else { 1.0 }));
-    eprintln!("flash: {:.2}", watch.largest_step(1));
     assert!(watch.largest_step(1) <= 1.5, "{}", watch.largest_step(1));
     assert!(watch.surest_cut(0) < 0.01);
 }
@@ -60,7 +57,6 @@ fn slow_auto_exposure_is_followed_at_every_frame_rate() {
         let exposure = |frame: usize| 1.0 - 0.4 * ((frame as f64 / fps - 1.0) / 3.0).clamp(0.0, 1.0);
         watch.play((5.0 * fps) as usize, still, |light, frame| camera(light, exposure(frame)));
         let end = watch.seen.len() - 1;
-        eprintln!("ramp {fps}: {:.2} moved {:.2}", watch.largest_step(1), watch.moved(fps as usize - 1, end));
         assert!(watch.moved(fps as usize - 1, end) <= 5.0, "{fps} fps: {}", watch.moved(fps as usize - 1, end));
     }
 }
@@ -85,20 +81,9 @@ fn fades_go_to_black_with_the_picture_and_come_back_with_it() {
         let (start, black, back) = (50, 50 + frames, 50 + 3 * frames);
         let down = (start..black).map(|i| means[i] - means[i + 1]);
         let up = (black + frames..back).map(|i| means[i + 1] - means[i]);
-        eprintln!(
-            "fade {frames}: down {:.1}..{:.1} up {:.1}..{:.1}; black {:.1}; off {:.1} after .4 s {:.1} after 1 s {:.1}",
-            down.clone().fold(9.0, f64::min),
-            down.clone().fold(0.0, f64::max),
-            up.clone().fold(9.0, f64::min),
-            up.clone().fold(0.0, f64::max),
-            means[black] - 16.0,
-            means[back] - means[start - 1],
-            means[back + 10] - means[start - 1],
-            means[back + 25] - means[start - 1],
-        );
-        assert!(down.clone().all(|step| (-0.6..=steepest).contains(&step)), "{frames}: {:?}", down.collect::<Vec<_>>());
+        assert!(down.clone().all(|step| (-0.8..=steepest).contains(&step)), "{frames}: {:?}", down.collect::<Vec<_>>());
         assert!(
-            up.clone().all(|step| (-0.6..=2.0 * steepest).contains(&step)),
+            up.clone().all(|step| (-0.8..=2.0 * steepest).contains(&step)),
             "{frames}: {:?}",
             up.collect::<Vec<_>>()
         );
@@ -117,12 +102,47 @@ fn a_clip_that_begins_in_black_fades_in() {
             16.0 + (24.0 + 160.0 * light) * ((frame as f64 - 20.0) / length).clamp(0.0, 1.0)
         });
         let (back, end) = (20 + frames, watch.means.len() - 1);
-        eprintln!(
-            "fade in {frames}: {:?} end {:.1}",
-            watch.means[20..back + 1].iter().map(|x| x.round()).collect::<Vec<_>>(),
-            watch.means[end]
-        );
         assert!((watch.means[back + 25] - watch.means[end]).abs() <= 8.0);
         assert!(watch.means[20..=back].windows(2).all(|pair| pair[1] > pair[0] - 1.0));
     }
+}
+
+#[test]
+fn a_lamp_that_goes_out_and_on_again_leaves_the_picture_where_it_was() {
+    let mut watch = Watch::new(25.0);
+    watch.play(120, still, |light, frame| {
+        16.0 + (20.0 + 140.0 * light) * if (30..80).contains(&frame) { 0.45 } else { 1.0 }
+    });
+    assert!(watch.moved(29, 60) <= 5.0, "{}", watch.moved(29, 60));
+    assert!(watch.moved(29, 82) <= 5.0, "{}", watch.moved(29, 82));
+    assert!(watch.surest_cut(0) < 0.01);
+}
+
+#[test]
+fn a_strobe_light_does_not_strobe() {
+    let mut watch = Watch::new(25.0);
+    watch.play(80, still, |light, frame| {
+        16.0 + (12.0 + 60.0 * light) * if frame > 20 && frame % 4 < 2 { 2.5 } else { 1.0 }
+    });
+    assert!(watch.largest_step(1) <= 6.0, "{}", watch.largest_step(1));
+}
+
+#[test]
+fn auto_exposure_that_starts_far_too_bright_is_followed_down() {
+    let mut watch = Watch::new(25.0);
+    let exposure = |frame: usize| if frame < 25 { 1.0 } else { 2.2 - 1.2 * ((frame as f64 - 25.0) / 20.0).min(1.0) };
+    watch.play(100, still, |light, frame| 16.0 + ((30.0 + 130.0 * light) * exposure(frame)).min(219.0));
+    // Only the lowest of the watched pixels is never clipped.
+    let step = watch.seen[1..].windows(2).map(|pair| (pair[1].0[0] - pair[0].0[0]).abs()).fold(0.0, f64::max);
+    assert!(step <= 5.0, "{step}");
+    assert!(watch.moved(20, 99) <= 8.0, "{}", watch.moved(20, 99));
+}
+
+#[test]
+fn equalize_holds_still_under_a_wobbling_light_too() {
+    let mut watch = Watch::new(25.0);
+    watch.settings.mode = Mode::Equalize;
+    watch.play(100, still, |light, frame| camera(light, 1.0 + 0.15 * (TAU * frame as f64 / 25.0).sin()));
+    assert!(watch.largest_step(1) <= 3.0, "{}", watch.largest_step(1));
+    assert!(watch.mean_step(1) <= 0.6, "{}", watch.mean_step(1));
 }

@@ -151,7 +151,6 @@ fn equalizing_spreads_the_levels_and_bounds_contrast() {
     let table = &levels.decide(&statistics, &settings, None).curves.tables[0];
     let steepest = table[16..=235].windows(4).map(|part| f64::from(part[3] - part[0]) / 3.0).fold(0.0, f64::max);
     assert!(steepest > 1.2 * gain && steepest <= 2.5 * gain + 0.4, "{steepest} with a gain of {gain}");
-    assert!(steepest <= Settings::default().max_gain + 0.4);
 }
 
 #[test]
@@ -201,7 +200,9 @@ fn time_that_goes_back_or_jumps_starts_afresh() {
     // One frame in two seconds is slow, and no jump.
     let mut levels = Levels::new(&info);
     let settings = Settings { cut: 0.0, ..Settings::default() };
-    (0..3).for_each(|frame| drop(levels.decide(&hazy(0, &info), &settings, Some(2.0 * f64::from(frame))).report));
+    for frame in 0..3 {
+        levels.decide(&hazy(0, &info), &settings, Some(2.0 * f64::from(frame)));
+    }
     assert!(levels.decide(&dark, &settings, Some(6.0)).curves != fresh);
 }
 
