@@ -125,6 +125,8 @@ pub struct Setting {
     pub change: Change,
     pub offered: Offered,
     pub blurb: &'static str,
+    /// GLib's type of the value, for properties.
+    pub value_type: fn() -> glib::Type,
     get: fn(&Settings) -> Value,
     set: fn(&mut Settings, &Value),
 }
@@ -181,6 +183,7 @@ macro_rules! settings {
             change: Change::$change,
             offered: Offered::$offered,
             blurb: $blurb,
+            value_type: <$type as glib::types::StaticType>::static_type,
             get: |settings| settings.$field.value(),
             set: |settings, value| settings.$field.assign(value),
         },)+];

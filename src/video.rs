@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use arrayvec::ArrayVec;
 use gst::buffer::{MappedBuffer, Readable, Writable};
 use gst_video::{VideoColorMatrix, VideoColorPrimaries, VideoColorRange, VideoInfo, VideoMeta};
 
@@ -37,43 +38,66 @@ pub fn frame_info(info: &VideoInfo) -> Option<FrameInfo> {
     Some(FrameInfo::new(format, info.width() as usize, info.height() as usize, range, weights))
 }
 
-/// Where the planes lie in a buffer's bytes.
+/// Where the planes lie in a buffer's bytes: offset and stride of each.
 #[derive(Clone, Debug)]
-struct Places(Vec<(usize, usize)>);
+struct Places(ArrayVec<(usize, usize), 4>);
 
 impl Places {
     /// From the buffer's video meta, else from the caps.
     fn of(buffer: &gst::BufferRef, info: &VideoInfo) -> Result<Places, FrameError> {
-        let (offsets, strides) = match buffer.meta::<VideoMeta>() {
+        match buffer.meta::<VideoMeta>() {
             Some(meta)
                 if meta.format() != info.format() || meta.width() != info.width() || meta.height() != info.height() =>
             {
                 let wrong = format!("the video meta says {} {}×{}", meta.format(), meta.width(), meta.height());
-                return Err(FrameError::Memory(wrong));
+                Err(FrameError::Memory(wrong))
             }
-            Some(meta) => (meta.offset().to_vec(), meta.stride().to_vec()),
-            None => (info.offset().to_vec(), info.stride().to_vec()),
-        };
-        let place = |(offset, stride): (usize, i32)| {
-            usize::try_from(stride)
-                .map(|stride| (offset, stride))
+            Some(meta) => Places::new(meta.offset(), meta.stride()),
+            None => Places::new(info.offset(), info.stride()),
+        }
+    }
+
+    fn new(offsets: &[usize], strides: &[i32]) -> Result<Places, FrameError> {
+        let place = |(offset, stride): (&usize, &i32)| {
+            usize::try_from(*stride)
+                .map(|stride| (*offset, stride))
                 .map_err(|_| FrameError::Memory(format!("stride {stride}")))
         };
-        offsets.into_iter().zip(strides).map(place).collect::<Result<_, _>>().map(Places)
+        offsets.iter().zip(strides).take(4).map(place).collect::<Result<_, _>>().map(Places)
+    }
+
+    /// Whether each plane ends before the next one in memory begins, and the last before `size` bytes do, so
+    /// that all of them can be written at once.
+    fn are_apart(&self, info: &VideoInfo, size: usize) -> bool {
+        let end = |plane: usize| {
+            let components = (0..info.n_components() as u8).filter(|c| info.comp_plane(*c) as usize == plane);
+            let span =
+                |c: u8| (info.comp_height(c) as usize, info.comp_width(c) as usize * info.comp_pstride(c) as usize);
+            // Of a packed format's components, the one that reaches farthest.
+            let (rows, row) = components.map(span).max_by_key(|span| span.1)?;
+            let (offset, stride) = self.0[plane];
+            rows.saturating_sub(1).checked_mul(stride)?.checked_add(row)?.checked_add(offset)
+        };
+        (0..self.0.len()).all(|plane| {
+            let begin = self.0[plane].0;
+            let next = self.0.iter().map(|place| place.0).filter(|offset| *offset > begin).min().unwrap_or(size);
+            let alone = self.0.iter().filter(|place| place.0 == begin).count() == 1;
+            alone && end(plane).is_some_and(|end| end <= next.min(size))
+        })
     }
 
     fn planes<'a>(&self, bytes: &'a [u8]) -> Planes<'a> {
         // An offset past the end gives an empty plane, which the check of the frame refuses.
         let plane =
             |&(offset, stride): &(usize, usize)| Plane { data: bytes.get(offset..).unwrap_or_default(), stride };
-        self.0.iter().take(4).map(plane).collect()
+        self.0.iter().map(plane).collect()
     }
 
     /// The planes to write; each ends where the next one in memory begins.
     fn planes_mut<'a>(&self, mut bytes: &'a mut [u8]) -> PlanesMut<'a> {
-        let mut order: Vec<usize> = (0..self.0.len().min(4)).collect();
-        order.sort_by_key(|&i| self.0[i].0);
-        let mut planes: Vec<Option<PlaneMut>> = order.iter().map(|_| None).collect();
+        let mut order: ArrayVec<usize, 4> = (0..self.0.len()).collect();
+        order.sort_unstable_by_key(|&i| self.0[i].0);
+        let mut planes: ArrayVec<Option<PlaneMut>, 4> = order.iter().map(|_| None).collect();
         for &index in order.iter().rev() {
             let (offset, stride) = self.0[index];
             let (before, data) = bytes.split_at_mut(offset.min(bytes.len()));
@@ -105,8 +129,8 @@ pub struct GstFrame {
 }
 
 impl GstFrame {
-    /// Maps `buffer`. The output is written in place where the buffer is writable, else to memory from
-    /// `provider`.
+    /// Maps `buffer`. The output is written in place where the buffer is writable and its planes lie apart, else
+    /// to memory from `provider`.
     ///
     /// # Errors
     /// With the buffer, if it cannot be mapped or its meta does not fit `info`.
@@ -119,7 +143,8 @@ impl GstFrame {
             Ok(places) => places,
             Err(error) => return Err((buffer, error)),
         };
-        let mapped = if buffer.is_writable() && buffer.is_all_memory_writable() {
+        let ours = buffer.is_writable() && buffer.is_all_memory_writable() && places.are_apart(info, buffer.size());
+        let mapped = if ours {
             buffer.into_mapped_buffer_writable().map(Input::Writable)
         } else {
             buffer.into_mapped_buffer_readable().map(Input::Readable)
@@ -159,6 +184,9 @@ impl FrameMemory for GstFrame {
                 if self.output.is_none() {
                     let buffer = (self.provider)(mapped.buffer())?;
                     let places = Places::of(&buffer, &self.info)?;
+                    if !places.are_apart(&self.info, buffer.size()) {
+                        return Err(FrameError::Memory("the output buffer's planes do not fit into it".into()));
+                    }
                     let output = buffer
                         .into_mapped_buffer_writable()
                         .map_err(|_| FrameError::Memory("the output buffer cannot be mapped for writing".into()))?;

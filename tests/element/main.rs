@@ -1,0 +1,12 @@
+//! The element in harnesses and real pipelines, on each backend.
+
+mod common;
+mod errors;
+mod events;
+mod formats;
+mod gaps;
+mod launch;
+mod metadata;
+mod negotiation;
+mod pipelines;
+mod properties;
