@@ -15,11 +15,11 @@ pub enum LaunchFileError {
     Name(String),
     #[error("{0}=VALUE is missing: there is no default for it")]
     Missing(String),
-    #[error("there is no placeholder '{name}'; there {}", known(.known))]
+    #[error("there is no placeholder '{name}'; there {}", list(.known))]
     Unknown { name: String, known: Vec<String> },
 }
 
-fn known(names: &[String]) -> String {
+fn list(names: &[String]) -> String {
     match names {
         [] => "is none".into(),
         names => format!("are {}", names.join(", ")),
