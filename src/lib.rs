@@ -3,6 +3,7 @@
 use gst::glib;
 
 pub mod backend;
+pub mod bridge;
 pub mod cpu;
 pub mod element;
 pub mod frame;

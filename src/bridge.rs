@@ -1,0 +1,390 @@
+//! `appsink` → [`Leveler`](crate::leveler::Leveler) → `appsrc`, for programs that own their pipeline.
+//!
+//! A worker thread pulls frames from the `appsink`, levels them and pushes them into the `appsrc`. The two may
+//! sit in one pipeline (a file job) or in two (a webcam that may be unplugged while its recording goes on):
+//!
+//! ```text
+//!  decoder ─▶ appsink ··▶ worker: pull ─▶ level ─▶ push ··▶ appsrc ─▶ encoder
+//! ```
+//!
+//! Caps, segments, timestamps, durations, flags, metas, tags, gaps, custom events and the end of the stream
+//! come out in the order in which they went in. Both ends are bounded, so that a slow encoder slows the decoder.
+//! The worker never blocks inside GStreamer: it sleeps on one condition that the callbacks of both elements
+//! signal, and so stops at once from any state. It also takes the preroll frame, without which a pipeline that
+//! holds both ends never leaves PAUSED.
+
+mod output;
+mod worker;
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use gst::prelude::*;
+use gst_app::{AppSink, AppSinkCallbacks, AppSrc, AppSrcCallbacks};
+use gst_video::VideoCapsBuilder;
+
+use crate::frame::Format;
+use crate::leveler::Counters;
+use crate::settings::{SettingError, Settings};
+use worker::Worker;
+
+/// Frames that wait at either end.
+const QUEUED: u32 = 2;
+
+/// How a bridge behaves.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Frames come from a live source: rather than wait, old frames are dropped.
+    pub live: bool,
+}
+
+/// What a bridge has done so far.
+#[derive(Clone, Debug, Default)]
+pub struct Progress {
+    /// Frames that were pushed into the `appsrc`.
+    pub frames: u64,
+    /// Running time at which the last of them ends (begins, if it has no duration).
+    pub position: Option<Duration>,
+    /// Name of the backend and of its adapter, once the first frame was seen.
+    pub backend: Option<(&'static str, String)>,
+    /// Caps of the frames.
+    pub caps: Option<gst::Caps>,
+    /// The leveler's counts and times, since the caps last changed.
+    pub counters: Counters,
+}
+
+/// Levels what arrives at an [`AppSink`] and sends it on from an [`AppSrc`]. Stops when it is dropped.
+pub struct Bridge {
+    appsink: AppSink,
+    appsrc: AppSrc,
+    shared: Arc<Shared>,
+    worker: Option<JoinHandle<()>>,
+}
+
+impl Bridge {
+    /// Makes the two elements, not yet in a pipeline, and starts the worker.
+    ///
+    /// # Errors
+    /// If the settings are out of range or do not fit together.
+    pub fn new(settings: &Settings, options: Options) -> Result<Bridge, SettingError> {
+        settings.check()?;
+        let shared = Arc::new(Shared::new(settings));
+        let appsink = appsink(&shared, options);
+        let appsrc = appsrc(&shared, options);
+        forward_flushes(&appsink, &appsrc, &shared);
+        forward_upstream(&appsrc, &appsink);
+        let worker = Worker::new(&appsink, &appsrc, shared.clone(), options);
+        let worker = std::thread::Builder::new()
+            .name("autolevels".into())
+            .spawn(move || worker.run())
+            .expect("a thread can be started when a pipeline can");
+        Ok(Bridge { appsink, appsrc, shared, worker: Some(worker) })
+    }
+
+    /// Where frames go in.
+    pub fn appsink(&self) -> &AppSink {
+        &self.appsink
+    }
+
+    /// Where frames come out.
+    pub fn appsrc(&self) -> &AppSrc {
+        &self.appsrc
+    }
+
+    /// The formats that can be levelled, as the caps that the `appsink` takes.
+    pub fn caps() -> gst::Caps {
+        let formats = Format::ALL.iter().filter_map(|format| format.name().parse::<gst_video::VideoFormat>().ok());
+        VideoCapsBuilder::new().format_list(formats).build()
+    }
+
+    /// Changes the settings for the frames to come, from any thread. Backend, adapter and frames in flight stay
+    /// what they were at the start.
+    ///
+    /// # Errors
+    /// If the settings are out of range or do not fit together; the old ones then stay.
+    pub fn set_settings(&self, settings: &Settings) -> Result<(), SettingError> {
+        settings.check()?;
+        let mut state = self.shared.lock();
+        state.settings = settings.clone();
+        state.settings_changed = true;
+        Ok(())
+    }
+
+    /// What was done so far.
+    pub fn progress(&self) -> Progress {
+        self.shared.lock().progress.clone()
+    }
+
+    /// Ends the output after the frames that are inside, while the input goes on and is dropped.
+    ///
+    /// `before_end` is called on the worker's thread, just before the `appsrc` gets its end of stream, with the
+    /// running time at which the last frame ends; other streams can be cut there.
+    pub fn finish(&self, before_end: impl FnOnce(Option<Duration>) + Send + 'static) {
+        let mut state = self.shared.lock();
+        if !state.finishing {
+            state.finishing = true;
+            state.before_end = Some(Box::new(before_end));
+        }
+        drop(state);
+        self.shared.signal();
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        self.shared.lock().stop = true;
+        self.shared.signal();
+        if let Some(worker) = self.worker.take() {
+            // A panic in the worker was already reported on stderr.
+            let _ = worker.join();
+        }
+    }
+}
+
+type BeforeEnd = Box<dyn FnOnce(Option<Duration>) + Send>;
+
+/// What the worker, the callbacks and the owner of the bridge share.
+struct Shared {
+    state: Mutex<State>,
+    wake: Condvar,
+    /// Held while something is pulled or pushed, so that no flush or restart comes in between.
+    gate: Mutex<()>,
+}
+
+struct State {
+    /// Something happened since the worker last looked.
+    signalled: bool,
+    stop: bool,
+    /// How often the `appsrc` has asked for data, which it does when it runs.
+    asked: u64,
+    /// The `appsink` has reached the end of its stream.
+    eos: bool,
+    /// The frame that is on its way into an `appsink` that does not play.
+    arriving: Option<gst::Buffer>,
+    /// The frame that the `appsink` holds until it plays.
+    preroll: Option<gst::Sample>,
+    /// Between the start of a flush and the segment that follows it.
+    flushing: bool,
+    /// Counts flushes and starts: frames from an earlier epoch are stale.
+    epoch: u64,
+    finishing: bool,
+    before_end: Option<BeforeEnd>,
+    /// What the `appsink` answers upstream.
+    flow: Result<gst::FlowSuccess, gst::FlowError>,
+    settings: Settings,
+    settings_changed: bool,
+    progress: Progress,
+}
+
+impl Shared {
+    fn new(settings: &Settings) -> Shared {
+        let state = State {
+            signalled: false,
+            stop: false,
+            asked: 0,
+            eos: false,
+            arriving: None,
+            preroll: None,
+            flushing: false,
+            epoch: 0,
+            finishing: false,
+            before_end: None,
+            flow: Ok(gst::FlowSuccess::Ok),
+            settings: settings.clone(),
+            settings_changed: false,
+            progress: Progress::default(),
+        };
+        Shared { state: Mutex::new(state), wake: Condvar::new(), gate: Mutex::new(()) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // No invariant spans a panic: every field is good on its own.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn gate(&self) -> MutexGuard<'_, ()> {
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn signal(&self) {
+        self.lock().signalled = true;
+        self.wake.notify_all();
+    }
+
+    /// A frame arrived at the `appsink`: one that was rendered, or a preroll frame.
+    fn arrived(&self, preroll: Option<gst::Sample>) -> Result<gst::FlowSuccess, gst::FlowError> {
+        let mut state = self.lock();
+        state.arriving = None;
+        state.preroll = preroll;
+        state.signalled = true;
+        self.wake.notify_all();
+        state.flow
+    }
+
+    fn wait_while<'a>(
+        &self,
+        state: MutexGuard<'a, State>,
+        condition: impl FnMut(&mut State) -> bool,
+    ) -> MutexGuard<'a, State> {
+        self.wake.wait_while(state, condition).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A new epoch: what is inside is stale.
+    fn restart(&self, flushing: bool) {
+        let mut state = self.lock();
+        state.epoch += 1;
+        state.flushing = flushing;
+        state.eos = false;
+        state.preroll = None;
+        state.flow = Ok(gst::FlowSuccess::Ok);
+        drop(state);
+        self.signal();
+    }
+}
+
+fn appsink(shared: &Arc<Shared>, options: Options) -> AppSink {
+    let appsink = AppSink::builder()
+        .caps(&Bridge::caps())
+        .sync(false)
+        .async_(false)
+        .enable_last_sample(false)
+        .max_buffers(QUEUED)
+        .drop(options.live)
+        .build();
+    // QoS of the far sink comes back through the `appsrc`; this sink itself shows nothing.
+    appsink.set_qos(false);
+    let (prerolled, rendered, event, ended) = (shared.clone(), shared.clone(), shared.clone(), shared.clone());
+    appsink.set_callbacks(
+        AppSinkCallbacks::builder()
+            .new_preroll(move |appsink| {
+                let preroll = prerolled_sample(appsink, &prerolled);
+                prerolled.arrived(preroll)
+            })
+            .new_sample(move |_| rendered.arrived(None))
+            .new_event(move |_| {
+                event.signal();
+                false
+            })
+            .eos(move |_| {
+                ended.lock().eos = true;
+                ended.signal();
+            })
+            .build(),
+    );
+    let shared = shared.clone();
+    sink_pad(&appsink).add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
+        // While it plays nobody holds a second reference, and the frame can be levelled in place.
+        if pad.parent_element().is_some_and(|appsink| appsink.current_state() != gst::State::Playing) {
+            shared.lock().arriving = info.buffer().cloned();
+        }
+        gst::PadProbeReturn::Ok
+    });
+    offer_video_meta(&appsink);
+    appsink
+}
+
+/// The preroll frame. The `appsink` itself forgets it whenever anything else is pulled, so it is noted on arrival.
+fn prerolled_sample(appsink: &AppSink, shared: &Shared) -> Option<gst::Sample> {
+    let Some(buffer) = shared.lock().arriving.take() else {
+        return appsink.try_pull_preroll(gst::ClockTime::ZERO);
+    };
+    let pad = sink_pad(appsink);
+    let segment = pad.sticky_event::<gst::event::Segment>(0)?;
+    Some(gst::Sample::builder().buffer(&buffer).caps(&pad.current_caps()?).segment(segment.segment()).build())
+}
+
+fn appsrc(shared: &Arc<Shared>, options: Options) -> AppSrc {
+    let appsrc = AppSrc::builder()
+        .format(gst::Format::Time)
+        .handle_segment_change(true)
+        .stream_type(gst_app::AppStreamType::Stream)
+        .is_live(options.live)
+        .max_buffers(QUEUED.into())
+        .max_bytes(0)
+        .min_percent(50)
+        .build();
+    if options.live {
+        appsrc.set_leaky_type(gst_app::AppLeakyType::Downstream);
+    }
+    let hungry = shared.clone();
+    appsrc.set_callbacks(
+        AppSrcCallbacks::builder()
+            .need_data(move |_, _| {
+                hungry.lock().asked += 1;
+                hungry.signal();
+            })
+            .build(),
+    );
+    appsrc
+}
+
+fn sink_pad(appsink: &AppSink) -> gst::Pad {
+    appsink.static_pad("sink").expect("an appsink has a sink pad")
+}
+
+/// Tells upstream that strides need not be tight, which saves it a copy.
+fn offer_video_meta(appsink: &AppSink) {
+    sink_pad(appsink).add_probe(gst::PadProbeType::QUERY_DOWNSTREAM, |_, info| {
+        let Some(gst::QueryViewMut::Allocation(query)) = info.query_mut().map(|query| query.view_mut()) else {
+            return gst::PadProbeReturn::Ok;
+        };
+        query.add_allocation_meta::<gst_video::VideoMeta>(None);
+        gst::PadProbeReturn::Handled
+    });
+}
+
+/// Sends flushes on to the `appsrc`, and notices when a stream starts afresh.
+fn forward_flushes(appsink: &AppSink, appsrc: &AppSrc, shared: &Arc<Shared>) {
+    let (shared, appsrc) = (shared.clone(), appsrc.downgrade());
+    let events = gst::PadProbeType::EVENT_FLUSH | gst::PadProbeType::EVENT_DOWNSTREAM;
+    sink_pad(appsink).add_probe(events, move |pad, info| {
+        let Some(event) = info.event() else { return gst::PadProbeReturn::Ok };
+        match event.view() {
+            gst::EventView::FlushStart(_) => {
+                let gate = shared.gate();
+                shared.restart(true);
+                drop(gate);
+                appsrc.upgrade().map(|appsrc| appsrc.send_event(event.clone()));
+            }
+            gst::EventView::FlushStop(_) => {
+                appsrc.upgrade().map(|appsrc| appsrc.send_event(event.clone()));
+            }
+            // The appsink has thrown away what it held by the time of the next segment.
+            gst::EventView::Segment(_) => {
+                let mut state = shared.lock();
+                let flushed = std::mem::take(&mut state.flushing);
+                drop(state);
+                if flushed {
+                    shared.signal();
+                }
+            }
+            // Pads lose their sticky events when they stop, so this is a start and not the next of two streams.
+            gst::EventView::StreamStart(_) if pad.sticky_event::<gst::event::StreamStart>(0).is_none() => {
+                let gate = shared.gate();
+                shared.restart(false);
+                drop(gate);
+            }
+            _ => {}
+        }
+        gst::PadProbeReturn::Ok
+    });
+}
+
+/// Sends upstream what comes from downstream and may matter there: lateness, keys and clicks, wishes for key frames.
+fn forward_upstream(appsrc: &AppSrc, appsink: &AppSink) {
+    let sink = sink_pad(appsink).downgrade();
+    let source = appsrc.static_pad("src").expect("an appsrc has a source pad");
+    source.add_probe(gst::PadProbeType::EVENT_UPSTREAM, move |_, info| {
+        if let (Some(sink), Some(event)) = (sink.upgrade(), info.event())
+            && matches!(
+                event.type_(),
+                gst::EventType::Qos | gst::EventType::Navigation | gst::EventType::CustomUpstream
+            )
+        {
+            // Through the pad: the element's own way takes its state lock, which a stopping pipeline holds.
+            sink.push_event(event.clone());
+        }
+        gst::PadProbeReturn::Ok
+    });
+}

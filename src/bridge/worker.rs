@@ -1,0 +1,472 @@
+//! The thread between the two elements.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use gst::prelude::*;
+use gst_app::{AppSink, AppSrc};
+use gst_video::VideoInfo;
+
+use super::{Options, QUEUED, Shared, State, output};
+use crate::backend::BackendError;
+use crate::frame::{Access, FrameError, FrameMemory, Planes};
+use crate::leveler::{Done, Leveler, Timing};
+use crate::video::{GstFrame, OutputProvider, frame_info};
+
+/// Why the worker drops what it has in its hands.
+enum Interrupt {
+    /// The bridge is being dropped.
+    Stopped,
+    /// A flush or a fresh start came in between.
+    Stale,
+    /// Downstream takes no more.
+    Refused(gst::FlowError),
+    /// The frame cannot be levelled.
+    Failed(BackendError),
+}
+
+impl From<FrameError> for Interrupt {
+    fn from(error: FrameError) -> Interrupt {
+        Interrupt::Failed(error.into())
+    }
+}
+
+/// A frame inside the leveler, and what is needed to send it on.
+struct InFlight {
+    frame: GstFrame,
+    segment: gst::Segment,
+}
+
+impl FrameMemory for InFlight {
+    fn input(&self) -> Planes<'_> {
+        self.frame.input()
+    }
+
+    fn access(&mut self) -> Result<Access<'_>, FrameError> {
+        self.frame.access()
+    }
+}
+
+/// What belongs to one run of equal caps.
+struct Stream {
+    caps: gst::Caps,
+    info: VideoInfo,
+    leveler: Leveler<InFlight>,
+    provider: OutputProvider,
+}
+
+/// What became of the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Output {
+    Open,
+    /// End of stream was sent, or there was an error: what still arrives is dropped.
+    Closed,
+}
+
+pub struct Worker {
+    appsink: AppSink,
+    appsrc: AppSrc,
+    shared: Arc<Shared>,
+    options: Options,
+    stream: Option<Stream>,
+    segment: Option<gst::Segment>,
+    /// The frame that was levelled while the pipeline was paused; it comes again when it plays.
+    prerolled: Option<gst::Buffer>,
+    /// Events that came before the first frame.
+    held_events: Vec<gst::Event>,
+    /// Caps and segment that the `appsrc` had last.
+    sent: Option<(gst::Caps, gst::Segment)>,
+    /// How often the `appsrc` had asked for data when it last refused some.
+    refused: u64,
+    output: Output,
+    epoch: u64,
+}
+
+impl Worker {
+    pub fn new(appsink: &AppSink, appsrc: &AppSrc, shared: Arc<Shared>, options: Options) -> Worker {
+        Worker {
+            appsink: appsink.clone(),
+            appsrc: appsrc.clone(),
+            shared,
+            options,
+            stream: None,
+            segment: None,
+            prerolled: None,
+            held_events: Vec::new(),
+            sent: None,
+            refused: 0,
+            output: Output::Open,
+            epoch: 0,
+        }
+    }
+
+    pub fn run(mut self) {
+        loop {
+            let Some(epoch) = self.wait_for_work() else { return };
+            if epoch != self.epoch {
+                self.epoch = epoch;
+                self.forget();
+            }
+            match self.work() {
+                Ok(()) => {}
+                Err(Interrupt::Stopped) => return,
+                // The new epoch is found when waiting for work.
+                Err(Interrupt::Stale) => {}
+                Err(Interrupt::Refused(flow)) => self.close(flow),
+                Err(Interrupt::Failed(error)) => {
+                    self.report(&error);
+                    self.close(gst::FlowError::Error);
+                }
+            }
+        }
+    }
+
+    /// Sleeps until there may be something to do; returns the epoch, or nothing if the bridge is dropped.
+    fn wait_for_work(&self) -> Option<u64> {
+        let idle = |state: &mut State| {
+            let woken = state.signalled || state.eos || state.epoch != self.epoch;
+            !state.stop && (state.flushing || !woken)
+        };
+        let mut state = self.shared.wait_while(self.shared.lock(), idle);
+        state.signalled = false;
+        (!state.stop).then_some(state.epoch)
+    }
+
+    /// Everything that is there to be done now.
+    fn work(&mut self) -> Result<(), Interrupt> {
+        // The end comes behind everything that can be pulled once it was seen.
+        let ended = std::mem::take(&mut self.shared.lock().eos);
+        let mut preroll = self.shared.lock().preroll.take();
+        loop {
+            if self.shared.lock().finishing && self.output == Output::Open {
+                self.end()?;
+            }
+            let Some(object) = self.pull()? else {
+                // Events that came before the preroll frame have been pulled by now.
+                let Some(sample) = preroll.take() else { break };
+                self.prerolled = sample.buffer_owned();
+                self.frame(sample)?;
+                // The output waits for this one frame before it plays.
+                self.drain()?;
+                continue;
+            };
+            match object.downcast::<gst::Sample>() {
+                Ok(sample) => {
+                    let address = sample.buffer().map(address);
+                    preroll.take_if(|preroll| preroll.buffer().map(self::address) == address);
+                    // Held until now, so that no other buffer can be at its address.
+                    let prerolled = self.prerolled.take();
+                    if prerolled.is_none() || prerolled.as_deref().map(self::address) != address {
+                        drop(prerolled);
+                        self.frame(sample)?;
+                    }
+                }
+                Err(object) => {
+                    if let Ok(event) = object.downcast::<gst::Event>() {
+                        self.event(event)?;
+                    }
+                }
+            }
+        }
+        if ended && self.output == Output::Open {
+            self.end()?;
+        }
+        Ok(())
+    }
+
+    /// Pulls a frame or event of the present epoch; none of a later one, which would be taken for stale.
+    fn pull(&self) -> Result<Option<gst::MiniObject>, Interrupt> {
+        let _gate = self.shared.gate();
+        self.check_epoch()?;
+        Ok(self.appsink.try_pull_object(gst::ClockTime::ZERO))
+    }
+
+    /// Levels a frame, and sends on what comes out.
+    fn frame(&mut self, sample: gst::Sample) -> Result<(), Interrupt> {
+        if self.output == Output::Closed {
+            return Ok(());
+        }
+        let (Some(caps), Some(segment)) = (sample.caps_owned(), sample.segment().cloned()) else {
+            return Err(FrameError::Memory("a frame came without caps or segment".into()).into());
+        };
+        let Some(buffer) = sample.buffer_owned() else { return Ok(()) };
+        // The sample goes first: a buffer that is ours alone is levelled in place.
+        drop(sample);
+        if self.stream.as_ref().is_none_or(|stream| stream.caps != caps) {
+            self.drain()?;
+            self.stream = Some(self.open(caps)?);
+        }
+        if self.segment.as_ref() != Some(&segment) {
+            self.drain()?;
+            self.segment = Some(segment.clone());
+        }
+        let stream = self.stream.as_mut().expect("opened above");
+        let mut state = self.shared.lock();
+        if std::mem::take(&mut state.settings_changed) {
+            stream.leveler.set_settings(&state.settings);
+        }
+        drop(state);
+        let timing = Timing {
+            time: running_time(&segment, buffer.pts()),
+            votes: !buffer.flags().intersects(gst::BufferFlags::GAP | gst::BufferFlags::CORRUPTED),
+        };
+        let frame = GstFrame::new(buffer, &stream.info, stream.provider.clone()).map_err(|(_, error)| error)?;
+        stream.leveler.submit(InFlight { frame, segment }, timing);
+        while let Some(done) = self.stream.as_mut().and_then(|stream| stream.leveler.receive()) {
+            self.send(done)?;
+        }
+        Ok(())
+    }
+
+    /// Opens a leveler for frames of `caps`.
+    fn open(&self, caps: gst::Caps) -> Result<Stream, Interrupt> {
+        let info = VideoInfo::from_caps(&caps).ok();
+        let Some((info, frames)) = info.and_then(|info| frame_info(&info).map(|frames| (info, frames))) else {
+            return Err(FrameError::Memory(format!("frames of {caps} cannot be levelled")).into());
+        };
+        let settings = {
+            let mut state = self.shared.lock();
+            state.settings_changed = false;
+            state.settings.clone()
+        };
+        let leveler = Leveler::new(&frames, &settings, self.options.live).map_err(Interrupt::Failed)?;
+        let provider = output::pooled(&caps, &info)?;
+        if self.options.live {
+            self.announce_latency(&info, leveler.depth());
+        }
+        let (backend, adapter) = leveler.backend();
+        let mut state = self.shared.lock();
+        state.progress.backend = Some((backend, adapter.into()));
+        state.progress.caps = Some(caps.clone());
+        drop(state);
+        Ok(Stream { caps, info, leveler, provider })
+    }
+
+    /// Adds the frames held back to the latency that upstream has.
+    fn announce_latency(&self, info: &VideoInfo, depth: usize) {
+        let mut query = gst::query::Latency::new();
+        if !super::sink_pad(&self.appsink).peer_query(&mut query) {
+            return;
+        }
+        let (_, min, max) = query.result();
+        let fps = info.fps();
+        let duration = match (u64::try_from(fps.denom()), u64::try_from(fps.numer())) {
+            (Ok(denom), Ok(numer)) => gst::ClockTime::SECOND.mul_div_floor(denom, numer).unwrap_or_default(),
+            _ => gst::ClockTime::ZERO,
+        };
+        let ours = duration * depth as u64;
+        self.appsrc.set_latency(min + ours, max.map(|max| max + ours));
+    }
+
+    /// Sends on all frames that are inside.
+    fn drain(&mut self) -> Result<(), Interrupt> {
+        while let Some(done) = self.stream.as_mut().and_then(|stream| stream.leveler.drain()) {
+            self.send(done)?;
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, done: Done<InFlight>) -> Result<(), Interrupt> {
+        let Done { memory: InFlight { frame, segment }, outcome } = done;
+        let outcome = outcome.map_err(Interrupt::Failed)?;
+        let (input, output) = frame.into_buffers();
+        let buffer = match output {
+            Some(output) if outcome.changed => output,
+            _ => input,
+        };
+        let Some(stream) = &mut self.stream else { return Ok(()) };
+        let counters = stream.leveler.counters();
+        if let Some(failure) = stream.leveler.take_failure() {
+            gst::element_warning!(
+                self.appsink,
+                gst::ResourceError::Failed,
+                ("The GPU failed; the CPU goes on"),
+                ["{failure}"]
+            );
+            let (backend, adapter) = stream.leveler.backend();
+            self.shared.lock().progress.backend = Some((backend, adapter.into()));
+        }
+        let end = match (buffer.pts(), buffer.duration()) {
+            (Some(pts), Some(duration)) => Some(pts + duration),
+            (pts, _) => pts,
+        };
+        let position = running_time(&segment, end);
+        self.push(buffer, segment)?;
+        let mut state = self.shared.lock();
+        let progress = &mut state.progress;
+        progress.frames += 1;
+        progress.position = position.or(progress.position);
+        progress.counters = counters;
+        Ok(())
+    }
+
+    /// Pushes as soon as there is room.
+    fn push(&mut self, buffer: gst::Buffer, segment: gst::Segment) -> Result<(), Interrupt> {
+        let Some(caps) = self.stream.as_ref().map(|stream| stream.caps.clone()) else { return Ok(()) };
+        if self.sent.as_ref().is_none_or(|sent| sent.0 != caps || sent.1 != segment) {
+            return self.push_first(buffer, caps, segment);
+        }
+        let Some(asked) = self.wait_for_room()? else { return Ok(()) };
+        let gate = self.shared.gate();
+        self.check_epoch()?;
+        // The buffer is downstream's alone then, and so may be written to.
+        let flow = self.appsrc.push_buffer(buffer);
+        drop(gate);
+        match flow {
+            Ok(_) => Ok(()),
+            // The output was stopped. It will ask for data when it runs again.
+            Err(gst::FlowError::Flushing) => {
+                self.refused = asked;
+                self.sent = None;
+                Ok(())
+            }
+            Err(flow) => Err(Interrupt::Refused(flow)),
+        }
+    }
+
+    /// Pushes a frame that brings new caps or a new segment. It is not lost if the output is only about to start,
+    /// which may wait for it.
+    fn push_first(&mut self, buffer: gst::Buffer, caps: gst::Caps, segment: gst::Segment) -> Result<(), Interrupt> {
+        let sample = gst::Sample::builder().buffer(&buffer).caps(&caps).segment(&segment).build();
+        drop(buffer);
+        while let Some(asked) = self.wait_for_room()? {
+            let gate = self.shared.gate();
+            self.check_epoch()?;
+            if self.sent.is_none() {
+                // Tags must follow the caps.
+                self.appsrc.set_caps(Some(&caps));
+                for event in &self.held_events {
+                    self.appsrc.send_event(event.clone());
+                }
+            }
+            let flow = self.appsrc.push_sample(&sample);
+            drop(gate);
+            match flow {
+                Ok(_) => {
+                    self.held_events.clear();
+                    self.sent = Some((caps, segment));
+                    break;
+                }
+                Err(gst::FlowError::Flushing) => self.refused = asked,
+                Err(flow) => return Err(Interrupt::Refused(flow)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until the output runs and has room; returns how often it has asked for data. When live there is no
+    /// waiting, and nothing is returned if it does not run.
+    fn wait_for_room(&self) -> Result<Option<u64>, Interrupt> {
+        loop {
+            let asked = self.shared.lock().asked;
+            let runs = asked != self.refused;
+            if self.options.live || (runs && self.appsrc.current_level_buffers() < u64::from(QUEUED)) {
+                return Ok(runs.then_some(asked));
+            }
+            // It asks whenever half of its room is free. Other signals are left for the main loop.
+            let full = |state: &mut State| state.asked == asked && self.check(state).is_ok();
+            self.check(&self.shared.wait_while(self.shared.lock(), full))?;
+        }
+    }
+
+    fn check_epoch(&self) -> Result<(), Interrupt> {
+        self.check(&self.shared.lock())
+    }
+
+    fn check(&self, state: &State) -> Result<(), Interrupt> {
+        if state.stop {
+            Err(Interrupt::Stopped)
+        } else if state.epoch != self.epoch || state.flushing {
+            Err(Interrupt::Stale)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// An event in its place among the frames.
+    fn event(&mut self, event: gst::Event) -> Result<(), Interrupt> {
+        use gst::EventType::{Caps, FlushStop, Segment, StreamStart};
+        if self.output == Output::Closed {
+            return Ok(());
+        }
+        self.drain()?;
+        match event.type_() {
+            // Caps and segments travel with the frames, the appsrc starts its own stream, and flushes went ahead.
+            Caps | Segment | StreamStart | FlushStop => Ok(()),
+            _ if self.sent.is_some() => self.send_event(event),
+            _ => {
+                self.held_events.push(event);
+                Ok(())
+            }
+        }
+    }
+
+    fn send_event(&self, event: gst::Event) -> Result<(), Interrupt> {
+        let gate = self.shared.gate();
+        self.check_epoch()?;
+        // Queued behind the frames. Refused only by an appsrc that is not running, where it would be lost anyway.
+        self.appsrc.send_event(event);
+        drop(gate);
+        Ok(())
+    }
+
+    /// Sends what is inside and then the end of the stream.
+    fn end(&mut self) -> Result<(), Interrupt> {
+        self.drain()?;
+        let mut state = self.shared.lock();
+        let before_end = state.before_end.take();
+        let position = state.progress.position;
+        drop(state);
+        if let Some(before_end) = before_end {
+            before_end(position);
+        }
+        self.output = Output::Closed;
+        let gate = self.shared.gate();
+        self.check_epoch()?;
+        // Refused only by an appsrc that is stopped, and so at its end already.
+        let _ = self.appsrc.end_of_stream();
+        drop(gate);
+        Ok(())
+    }
+
+    /// Drops everything from before a flush or a restart.
+    fn forget(&mut self) {
+        if let Some(stream) = &mut self.stream {
+            while stream.leveler.drain().is_some() {}
+            stream.leveler.reset();
+        }
+        self.segment = None;
+        self.sent = None;
+        self.held_events.clear();
+        self.prerolled = None;
+        self.output = Output::Open;
+    }
+
+    /// Stops the stream: upstream learns it with its next frame.
+    fn close(&mut self, flow: gst::FlowError) {
+        if let Some(stream) = &mut self.stream {
+            while stream.leveler.drain().is_some() {}
+        }
+        self.output = Output::Closed;
+        self.shared.lock().flow = Err(flow);
+    }
+
+    fn report(&self, error: &BackendError) {
+        let source = error.to_string();
+        match error {
+            BackendError::NoAdapter { .. } => {
+                gst::element_error!(self.appsink, gst::ResourceError::NotFound, ("{}", source));
+            }
+            _ => gst::element_error!(self.appsink, gst::StreamError::Failed, ("{}", source)),
+        }
+    }
+}
+
+fn address(buffer: &gst::BufferRef) -> usize {
+    buffer.as_ptr().addr()
+}
+
+fn running_time(segment: &gst::Segment, time: Option<gst::ClockTime>) -> Option<Duration> {
+    let segment = segment.downcast_ref::<gst::ClockTime>()?;
+    segment.to_running_time(time?).map(Duration::from)
+}
