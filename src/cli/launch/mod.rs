@@ -10,6 +10,7 @@ use anyhow::{Context, Result, anyhow};
 use gst::prelude::*;
 
 use super::keys::terminal::Interrupts;
+pub use player::closed_window;
 use file::launch_line;
 
 /// What `autolevels launch` is asked to do.
