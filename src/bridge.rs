@@ -11,7 +11,8 @@
 //! come out in the order in which they went in. Both ends are bounded, so that a slow encoder slows the decoder.
 //! The worker never blocks inside GStreamer: it sleeps on one condition that the callbacks of both elements
 //! signal, and so stops at once from any state. It also takes the preroll frame, without which a pipeline that
-//! holds both ends never leaves PAUSED.
+//! holds both ends never leaves PAUSED. Upstream is held back before the `appsink`, never in it: an `appsink` that
+//! waits for room holds a lock that its own change to PLAYING needs.
 
 mod output;
 mod worker;
@@ -32,6 +33,9 @@ use worker::Worker;
 
 /// Frames that wait at either end.
 const QUEUED: u32 = 2;
+
+/// How often a thread that is held back looks whether its pad was stopped.
+const POLL: Duration = Duration::from_millis(10);
 
 /// How a bridge behaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -163,6 +167,8 @@ struct State {
     asked: u64,
     /// The `appsink` has reached the end of its stream.
     eos: bool,
+    /// Frames that wait in the `appsink`.
+    queued: u32,
     /// The frame that is on its way into an `appsink` that does not play.
     arriving: Option<gst::Buffer>,
     /// The frame that the `appsink` holds until it plays.
@@ -187,6 +193,7 @@ impl Shared {
             stop: false,
             asked: 0,
             eos: false,
+            queued: 0,
             arriving: None,
             preroll: None,
             flushing: false,
@@ -219,6 +226,7 @@ impl Shared {
     fn arrived(&self, preroll: Option<gst::Sample>) -> Result<gst::FlowSuccess, gst::FlowError> {
         let mut state = self.lock();
         state.arriving = None;
+        state.queued += u32::from(preroll.is_none());
         state.preroll = preroll;
         state.signalled = true;
         self.wake.notify_all();
@@ -240,6 +248,7 @@ impl Shared {
         state.flushing = flushing;
         state.eos = false;
         state.preroll = None;
+        state.queued = 0;
         state.flow = Ok(gst::FlowSuccess::Ok);
         drop(state);
         self.signal();
@@ -252,8 +261,9 @@ fn appsink(shared: &Arc<Shared>, options: Options) -> AppSink {
         .sync(false)
         .async_(false)
         .enable_last_sample(false)
-        .max_buffers(QUEUED)
+        .max_buffers(if options.live { QUEUED } else { 0 })
         .drop(options.live)
+        .wait_on_eos(false)
         .build();
     // QoS of the far sink comes back through the `appsrc`; this sink itself shows nothing.
     appsink.set_qos(false);
@@ -277,6 +287,9 @@ fn appsink(shared: &Arc<Shared>, options: Options) -> AppSink {
     );
     let shared = shared.clone();
     sink_pad(&appsink).add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
+        if !options.live {
+            wait_for_room(pad, &shared);
+        }
         // While it plays nobody holds a second reference, and the frame can be levelled in place.
         if pad.parent_element().is_some_and(|appsink| appsink.current_state() != gst::State::Playing) {
             shared.lock().arriving = info.buffer().cloned();
@@ -285,6 +298,20 @@ fn appsink(shared: &Arc<Shared>, options: Options) -> AppSink {
     });
     offer_video_meta(&appsink);
     appsink
+}
+
+/// Holds upstream back while enough frames wait.
+fn wait_for_room(pad: &gst::Pad, shared: &Shared) {
+    let mut state = shared.lock();
+    let epoch = state.epoch;
+    while state.queued >= QUEUED
+        && !state.stop
+        && state.epoch == epoch
+        && !pad.pad_flags().contains(gst::PadFlags::FLUSHING)
+    {
+        // A pad that stops says so to nobody, hence the time limit.
+        state = shared.wake.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0;
+    }
 }
 
 /// The preroll frame. The `appsink` itself forgets it whenever anything else is pulled, so it is noted on arrival.

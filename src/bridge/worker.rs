@@ -178,7 +178,13 @@ impl Worker {
     fn pull(&self) -> Result<Option<gst::MiniObject>, Interrupt> {
         let _gate = self.shared.gate();
         self.check_epoch()?;
-        Ok(self.appsink.try_pull_object(gst::ClockTime::ZERO))
+        let object = self.appsink.try_pull_object(gst::ClockTime::ZERO);
+        if object.as_ref().is_some_and(|object| object.downcast_ref::<gst::Sample>().is_some()) {
+            let mut state = self.shared.lock();
+            state.queued = state.queued.saturating_sub(1);
+            self.shared.wake.notify_all();
+        }
+        Ok(object)
     }
 
     /// Levels a frame, and sends on what comes out.

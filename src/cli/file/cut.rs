@@ -1,0 +1,52 @@
+//! Where an interrupted file ends: sound is cut where the pictures end.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use gst::prelude::*;
+
+const NONE: u64 = u64::MAX;
+
+/// The running time, in nanoseconds, at which all streams end.
+#[derive(Clone)]
+pub struct Cut(Arc<AtomicU64>);
+
+impl Default for Cut {
+    fn default() -> Self {
+        Cut(Arc::new(AtomicU64::new(NONE)))
+    }
+}
+
+impl Cut {
+    /// Ends all streams at `end`.
+    pub fn set(&self, end: Option<Duration>) {
+        let end = end.and_then(|end| u64::try_from(end.as_nanos()).ok()).unwrap_or(0);
+        self.0.store(end, Ordering::SeqCst);
+    }
+
+    /// Drops what comes to the muxer's `pad` after the cut, and ends the stream there.
+    pub fn apply_to(&self, pad: &gst::Pad) {
+        let cut = self.clone();
+        let ended = AtomicBool::new(false);
+        pad.add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
+            let end = cut.0.load(Ordering::SeqCst);
+            if end == NONE {
+                return gst::PadProbeReturn::Ok;
+            }
+            let time = info.buffer().and_then(|buffer| running_time(pad, buffer.dts_or_pts()?));
+            if time.is_some_and(|time| time.nseconds() < end) {
+                return gst::PadProbeReturn::Ok;
+            }
+            if !ended.swap(true, Ordering::SeqCst) {
+                pad.send_event(gst::event::Eos::new());
+            }
+            gst::PadProbeReturn::Drop
+        });
+    }
+}
+
+fn running_time(pad: &gst::Pad, time: gst::ClockTime) -> Option<gst::ClockTime> {
+    let event = pad.sticky_event::<gst::event::Segment>(0)?;
+    event.segment().downcast_ref::<gst::ClockTime>()?.to_running_time(time)
+}

@@ -1,0 +1,89 @@
+//! The command line: one file a job, and what they share.
+
+mod adapters;
+mod args;
+mod file;
+mod interrupt;
+mod progress;
+
+use std::fmt;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+/// Stretches or equalizes the levels of video, in real time, on the GPU or the CPU.
+#[derive(Parser)]
+#[command(name = "autolevels", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    job: Job,
+}
+
+#[derive(clap::Subcommand)]
+enum Job {
+    File(Box<file::Arguments>),
+    Adapters(adapters::Arguments),
+}
+
+/// How a job ended, if it did not fail.
+enum Ending {
+    Done,
+    /// By Ctrl-C or a request to terminate.
+    Interrupted,
+}
+
+/// The command line asks for something that makes no sense: exit code 2.
+#[derive(Debug)]
+struct Usage(String);
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Usage {}
+
+/// Reads the command line and does the job. Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return refuse(&error),
+    };
+    let ending = match cli.job {
+        Job::File(arguments) => file::run(&arguments),
+        Job::Adapters(arguments) => adapters::run(&arguments),
+    };
+    match ending {
+        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Interrupted) => ExitCode::from(130),
+        // Nobody reads the output any more: that is their choice and no failure.
+        Err(error) if error.downcast_ref().map(std::io::Error::kind) == Some(std::io::ErrorKind::BrokenPipe) => {
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
+        }
+    }
+}
+
+/// Says in one line what is wrong with the command line; prints help where help was asked for.
+fn refuse(error: &clap::Error) -> ExitCode {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        // A closed stdout is no failure.
+        let _ = error.print();
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        let _ = error.print();
+        return ExitCode::from(2);
+    }
+    let text = error.render().to_string();
+    let words = text.lines().take_while(|line| !line.starts_with("Usage:")).flat_map(str::split_whitespace);
+    let line = words.filter(|word| *word != "For").collect::<Vec<_>>().join(" ");
+    let line = line.split(" more information, try").next().unwrap_or_default();
+    eprintln!("{line} (try 'autolevels --help')");
+    ExitCode::from(2)
+}
