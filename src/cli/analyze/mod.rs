@@ -8,45 +8,54 @@ mod text;
 
 use std::io::{self, BufWriter, IsTerminal};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
-use autolevels::settings::Settings;
 
+use super::Ending;
+use super::args::SettingFlags;
+use super::interrupt::Interrupts;
 use history::History;
 use measure::measure_file;
 use report::{Reporter, Style};
 
-/// What `autolevels analyze` is asked to do.
-#[derive(clap::Args, Debug)]
-pub struct AnalyzeArgs {
+/// Measures a file and tells about each frame: histogram, black and white point, gain, exposure, cuts
+///
+/// Codes are those of the file. `exposure` is the factor by which the exposure changed from the frame before (in text:
+/// its change in percent), `cut` how surely a new scene begins, from 0 to 1. The work is done on the CPU, where decoded
+/// frames lie, unless --backend gpu asks for the other.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  autolevels analyze holiday.mp4\n  autolevels analyze holiday.mp4 --csv --plot levels.png > levels.csv"
+)]
+pub struct Arguments {
     /// The video file to measure
     #[arg(value_name = "IN")]
-    pub input: PathBuf,
+    input: PathBuf,
     /// Write one JSON object a line
     #[arg(long, conflicts_with = "csv")]
-    pub json: bool,
+    json: bool,
     /// Write comma-separated values with a header
     #[arg(long)]
-    pub csv: bool,
+    csv: bool,
     /// Draw histograms, levels, gain and cuts over time to a PNG file; then there are no lines without --json or --csv
     #[arg(long, value_name = "OUT.png")]
-    pub plot: Option<PathBuf>,
+    plot: Option<PathBuf>,
     /// Replace the plot if it exists
     #[arg(long)]
-    pub overwrite: bool,
+    overwrite: bool,
+    #[command(flatten)]
+    settings: SettingFlags,
 }
 
-/// Measures the file; ends early when `interrupted` becomes true.
-///
-/// # Errors
-/// If the file cannot be decoded, or the plot cannot be written.
-pub fn analyze(args: &AnalyzeArgs, settings: &Settings, interrupted: &AtomicBool) -> Result<()> {
+/// Measures the file to its end, or to the first interrupt.
+pub fn run(args: &Arguments) -> Result<Ending> {
+    gst::init().context("GStreamer does not start")?;
+    let interrupts = Interrupts::install()?;
     let input = args.input.display();
     if let Some(plot) = args.plot.as_deref().filter(|plot| plot.exists() && !args.overwrite) {
         bail!("{} exists; --overwrite replaces it", plot.display());
     }
-    std::fs::File::open(&args.input).with_context(|| format!("{input} cannot be read"))?;
+    std::fs::File::open(&args.input).with_context(|| format!("cannot read {input}"))?;
     let style = match (args.json, args.csv) {
         (true, _) => Some(Style::Json),
         (_, true) => Some(Style::Csv),
@@ -60,8 +69,8 @@ pub fn analyze(args: &AnalyzeArgs, settings: &Settings, interrupted: &AtomicBool
     let mut reader_left = false;
     let outcome = measure_file(
         &args.input,
-        settings,
-        || interrupted.load(Ordering::Relaxed),
+        &args.settings.0,
+        || interrupts.count() > 0,
         |measured| {
             if let Some(history) = &mut history {
                 history.add(&measured);
@@ -75,9 +84,9 @@ pub fn analyze(args: &AnalyzeArgs, settings: &Settings, interrupted: &AtomicBool
         },
     );
     if reader_left {
-        return Ok(());
+        return Ok(Ending::Done);
     }
-    outcome.with_context(|| format!("{input} cannot be analyzed"))?;
+    outcome.with_context(|| format!("cannot analyze {input}"))?;
     match reporter.map(Reporter::finish).transpose() {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => return Err(error).context("stdout"),
         _ => {}
@@ -86,5 +95,5 @@ pub fn analyze(args: &AnalyzeArgs, settings: &Settings, interrupted: &AtomicBool
         let name = args.input.file_name().unwrap_or_default().to_string_lossy();
         plot::write(path, &name, history)?;
     }
-    Ok(())
+    Ok(if interrupts.count() > 0 { Ending::Interrupted } else { Ending::Done })
 }

@@ -3,13 +3,11 @@
 use std::io::{self, IsTerminal, Write};
 use std::panic;
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use super::Action;
 
@@ -72,7 +70,7 @@ impl Drop for Terminal {
 }
 
 /// Puts the terminal back as it was. May be called at any time.
-fn restore() {
+pub fn restore() {
     if RAW.swap(false, Ordering::SeqCst) {
         let _ = disable_raw_mode();
         let _ = io::stderr().flush();
@@ -85,37 +83,4 @@ pub fn say(text: &str) {
     let mut stderr = io::stderr().lock();
     let _ = stderr.write_all(text.as_bytes());
     let _ = stderr.flush();
-}
-
-/// Counts Ctrl-C, SIGTERM and SIGHUP. The third ends the program at once, should it hang.
-#[derive(Clone, Default)]
-pub struct Interrupts(Arc<AtomicUsize>);
-
-impl Interrupts {
-    /// Starts to count.
-    ///
-    /// # Errors
-    /// If the signals cannot be caught.
-    pub fn watch() -> io::Result<Interrupts> {
-        let mut signals = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP])?;
-        let interrupts = Interrupts::default();
-        let counting = interrupts.clone();
-        std::thread::Builder::new().name("signals".into()).spawn(move || {
-            signals.forever().for_each(|_| counting.add());
-        })?;
-        Ok(interrupts)
-    }
-
-    /// One more, as by the Ctrl-C key of a terminal that gives keys one by one.
-    pub fn add(&self) {
-        if self.0.fetch_add(1, Ordering::SeqCst) >= 2 {
-            restore();
-            std::process::exit(130);
-        }
-    }
-
-    /// How many there were.
-    pub fn count(&self) -> usize {
-        self.0.load(Ordering::SeqCst)
-    }
 }

@@ -9,43 +9,44 @@ use std::path::Path;
 use anyhow::{Context, Result, anyhow};
 use gst::prelude::*;
 
-use super::keys::terminal::Interrupts;
+use super::interrupt::Interrupts;
+use super::{Ending, Usage};
 pub use player::closed_window;
 use file::launch_line;
 
-/// What `autolevels launch` is asked to do.
-#[derive(clap::Args, Debug)]
-pub struct LaunchArgs {
+/// Plays a launch line or a .launch file, with keys that change the settings of its first autolevels
+///
+/// The element is built in. Ctrl-C once ends the stream, so that files are complete, twice stops at once.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  autolevels launch 'v4l2src ! videoconvert ! autolevels ! videoconvert ! autovideosink'\n  autolevels launch pipelines/play-file.launch uri=file:///tmp/holiday.mp4"
+)]
+pub struct Arguments {
     /// A launch line as for gst-launch-1.0 (in quotes), or a .launch file
     #[arg(value_name = "LINE|FILE.launch")]
-    pub line: String,
+    line: String,
     /// Values for the placeholders ${name} in it
     #[arg(value_name = "NAME=VALUE")]
-    pub values: Vec<String>,
+    values: Vec<String>,
     /// Leave the keyboard alone
     #[arg(long)]
-    pub no_keys: bool,
-}
-
-/// How playing ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// By itself, or by the key for it.
-    Done,
-    /// By Ctrl-C or a signal.
-    Interrupted,
+    no_keys: bool,
+    /// Print errors only
+    #[arg(long)]
+    quiet: bool,
 }
 
 /// Plays the line to its end.
-///
-/// # Errors
-/// If the line is wrong, or something in it fails.
-pub fn launch(args: &LaunchArgs, quiet: bool, interrupts: &Interrupts) -> Result<End> {
-    let text = read(&args.line)?;
-    let values = args.values.iter().map(|value| pair(value)).collect::<Result<BTreeMap<_, _>>>()?;
-    let line = launch_line(&text, &values).with_context(|| name(&args.line).to_owned())?;
-    let pipeline = parse(&line).with_context(|| format!("{} cannot be played", name(&args.line)))?;
-    player::play(&pipeline, args.no_keys, quiet, interrupts)
+pub fn run(arguments: &Arguments) -> Result<Ending> {
+    gst::init().context("GStreamer does not start")?;
+    autolevels::plugin_register_static().context("the element cannot be registered")?;
+    let interrupts = Interrupts::install()?;
+    let text = read(&arguments.line)?;
+    let values = arguments.values.iter().map(|value| pair(value)).collect::<Result<BTreeMap<_, _>>>()?;
+    let name = name(&arguments.line);
+    let line = launch_line(&text, &values).map_err(|error| Usage(format!("{name}: {error}")))?;
+    let pipeline = parse(&line).with_context(|| format!("cannot play {name}"))?;
+    player::play(&pipeline, arguments.no_keys, arguments.quiet, &interrupts)
 }
 
 /// How errors name the line.
@@ -59,14 +60,16 @@ fn is_file(line: &str) -> bool {
 
 fn read(line: &str) -> Result<String> {
     if is_file(line) {
-        return std::fs::read_to_string(line).with_context(|| format!("{line} cannot be read"));
+        return std::fs::read_to_string(line).with_context(|| format!("cannot read {line}"));
     }
     Ok(line.to_owned())
 }
 
 fn pair(text: &str) -> Result<(String, String)> {
-    let (name, value) = text.split_once('=').with_context(|| {
-        format!("'{text}' is not NAME=VALUE; put a launch line in quotes, as in autolevels launch 'videotestsrc ! …'")
+    let (name, value) = text.split_once('=').ok_or_else(|| {
+        Usage(format!(
+            "'{text}' is not NAME=VALUE; put a launch line in quotes, as in autolevels launch 'videotestsrc ! …'"
+        ))
     })?;
     Ok((name.to_owned(), value.to_owned()))
 }

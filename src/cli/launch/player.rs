@@ -7,10 +7,11 @@ use gst::prelude::*;
 
 use autolevels::settings::Value;
 
-use super::super::keys::terminal::{Interrupts, Terminal};
+use super::super::Ending;
+use super::super::interrupt::Interrupts;
+use super::super::keys::terminal::Terminal;
 use super::super::keys::{self, Action, Adjustable, Hand};
 use super::super::status::{Status, StatusLine};
-use super::End;
 
 /// How often keys are looked at.
 const TICK: gst::ClockTime = gst::ClockTime::from_mseconds(40);
@@ -18,7 +19,7 @@ const TICK: gst::ClockTime = gst::ClockTime::from_mseconds(40);
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Plays until the end of the stream, an error, or a person who wants to quit.
-pub fn play(pipeline: &gst::Pipeline, no_keys: bool, quiet: bool, interrupts: &Interrupts) -> Result<End> {
+pub fn play(pipeline: &gst::Pipeline, no_keys: bool, quiet: bool, interrupts: &Interrupts) -> Result<Ending> {
     let terminal = if no_keys { None } else { Terminal::open() };
     let mut player = Player {
         pipeline: pipeline.clone(),
@@ -50,12 +51,12 @@ struct Player {
     paused: bool,
     buffering: bool,
     /// When and how the end was asked for.
-    ending: Option<(Instant, End)>,
+    ending: Option<(Instant, Ending)>,
     missing: Option<String>,
 }
 
 impl Player {
-    fn run(&mut self, terminal: Option<&Terminal>, interrupts: &Interrupts) -> Result<End> {
+    fn run(&mut self, terminal: Option<&Terminal>, interrupts: &Interrupts) -> Result<Ending> {
         let bus = self.pipeline.bus().context("a pipeline has a bus")?;
         self.find_filter();
         if terminal.is_some() && self.status.shown() {
@@ -68,7 +69,7 @@ impl Player {
             let mut wait = TICK;
             while let Some(message) = bus.timed_pop(wait) {
                 wait = gst::ClockTime::ZERO;
-                if let Some(end) = self.message(&message)? {
+                if let Some(end) = self.message(&message, interrupts)? {
                     return Ok(end);
                 }
             }
@@ -81,8 +82,8 @@ impl Player {
             }
             match interrupts.count() - before {
                 0 => {}
-                1 => self.end(End::Interrupted),
-                _ => return Ok(End::Interrupted),
+                1 => self.end(Ending::Interrupted),
+                _ => return Ok(Ending::Interrupted),
             }
             if let Some((since, end)) = self.ending
                 && (since.elapsed() > PATIENCE || !needs_ending(&self.pipeline))
@@ -119,7 +120,7 @@ impl Player {
 
     fn act(&mut self, action: Action, interrupts: &Interrupts) {
         match action {
-            Action::Quit => self.end(End::Done),
+            Action::Quit => self.end(Ending::Done),
             Action::Interrupt => interrupts.add(),
             Action::Help => self.status.print(&keys::help()),
             Action::Pause => {
@@ -146,13 +147,13 @@ impl Player {
     }
 
     /// Asks for the end, so that files are finished.
-    fn end(&mut self, end: End) {
+    fn end(&mut self, end: Ending) {
         if self.ending.is_some() {
             return;
         }
         self.ending = Some((Instant::now(), end));
         if needs_ending(&self.pipeline) {
-            if end == End::Interrupted {
+            if end == Ending::Interrupted {
                 self.status.print("finishing; again to stop at once");
             }
             (self.paused, self.buffering) = (false, false);
@@ -161,13 +162,13 @@ impl Player {
         }
     }
 
-    fn message(&mut self, message: &gst::Message) -> Result<Option<End>> {
+    fn message(&mut self, message: &gst::Message, interrupts: &Interrupts) -> Result<Option<Ending>> {
         match message.view() {
-            gst::MessageView::Eos(_) => return Ok(Some(self.ending.map_or(End::Done, |(_, end)| end))),
+            gst::MessageView::Eos(_) => return Ok(Some(self.ending.map_or(Ending::Done, |(_, end)| end))),
             gst::MessageView::Error(error) => {
                 let who = error.src().map(|source| source.name().to_string()).unwrap_or_default();
                 if closed_window(error) {
-                    self.end(End::Done);
+                    self.end(Ending::Done);
                     // The window is gone, and the end would wait for it for ever.
                     return Ok(self.ending.map(|(_, end)| end));
                 }
@@ -203,7 +204,7 @@ impl Player {
                 if let Ok(missing) = gst_pbutils::MissingPluginMessage::parse(message) {
                     self.missing = Some(missing.description().to_string());
                 } else if let Some(key) = keys::pressed_in_window(message) {
-                    self.key_in_window(&key);
+                    self.key_in_window(&key, interrupts);
                 } else {
                     self.hear_levels(message);
                 }
@@ -213,14 +214,9 @@ impl Player {
         Ok(None)
     }
 
-    fn key_in_window(&mut self, key: &str) {
-        match keys::action(key) {
-            Some(Action::Interrupt) | None => {}
-            Some(Action::Quit) => self.end(End::Done),
-            Some(action) => {
-                let nobody = Interrupts::default();
-                self.act(action, &nobody);
-            }
+    fn key_in_window(&mut self, key: &str, interrupts: &Interrupts) {
+        if let Some(action) = keys::action(key) {
+            self.act(action, interrupts);
         }
     }
 

@@ -24,10 +24,13 @@ use autolevels::bridge::{Bridge, Options};
 use autolevels::settings::{Settings, Value};
 use gst::prelude::*;
 
-use super::keys::terminal::{Interrupts, Terminal};
+use super::args::SettingFlags;
+use super::interrupt::Interrupts;
+use super::keys::terminal::Terminal;
 use super::keys::{self, Action, Adjustable, Hand};
-use super::launch::{End, closed_window};
+use super::launch::closed_window;
 use super::status::{Status, StatusLine};
+use super::{Ending, Usage};
 use camera::Wish;
 use input::{Event, Input, Source};
 use output::{Output, Targets};
@@ -38,42 +41,53 @@ const TICK: gst::ClockTime = gst::ClockTime::from_mseconds(40);
 /// How long the end may take to come through.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What `autolevels webcam` is asked to do.
-#[derive(clap::Args, Debug)]
-pub struct WebcamArgs {
+/// Shows a camera levelled, and records it or passes it on as a virtual camera if wanted
+///
+/// Keys change the settings, on the terminal and in the window (? shows them). Late frames are dropped. If the camera
+/// is unplugged, this waits for it, and goes on with the same recording. Ctrl-C or q ends the recording properly.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  autolevels webcam\n  autolevels webcam --device 'HD Pro' --size 1280x720 --record talk.mkv\n  autolevels webcam --no-window --virtual-camera /dev/video10"
+)]
+pub struct Arguments {
     /// The camera: a /dev/video node or a part of its name; the first one if left out
     #[arg(long, value_name = "DEV")]
-    pub device: Option<String>,
+    device: Option<String>,
     /// Picture size to ask the camera for
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size)]
-    pub size: Option<(i32, i32)>,
+    size: Option<(i32, i32)>,
     /// Frames per second to ask the camera for
     #[arg(long, value_parser = clap::value_parser!(i32).range(1..=1000))]
-    pub rate: Option<i32>,
+    rate: Option<i32>,
     /// Show the window as a mirror does; recording and virtual camera stay as they are
     #[arg(long)]
-    pub mirror: bool,
+    mirror: bool,
     /// Record to a file: .mkv (plays even if cut short), .mp4, .mov or .webm
     #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
+    record: Option<PathBuf>,
     /// Replace the recording if it exists
     #[arg(long)]
-    pub overwrite: bool,
+    overwrite: bool,
     /// Send the picture to a virtual camera (v4l2loopback)
     #[arg(long, value_name = "DEV")]
-    pub virtual_camera: Option<String>,
+    virtual_camera: Option<String>,
     /// Any source in place of a camera, as a launch line
     #[arg(long, value_name = "LAUNCH", conflicts_with_all = ["device", "size", "rate"])]
-    pub source: Option<String>,
+    source: Option<String>,
     /// Any sink in place of the window, as a launch line
     #[arg(long, value_name = "LAUNCH", conflicts_with = "no_window")]
-    pub sink: Option<String>,
+    sink: Option<String>,
     /// Open no window
     #[arg(long)]
-    pub no_window: bool,
+    no_window: bool,
     /// Leave the keyboard alone
     #[arg(long)]
-    pub no_keys: bool,
+    no_keys: bool,
+    /// Print errors only
+    #[arg(long)]
+    quiet: bool,
+    #[command(flatten)]
+    settings: SettingFlags,
 }
 
 fn size(text: &str) -> Result<(i32, i32), String> {
@@ -82,10 +96,15 @@ fn size(text: &str) -> Result<(i32, i32), String> {
 }
 
 /// Runs until the source ends or somebody quits.
-///
-/// # Errors
-/// If there is no camera or no window at the start, or an output fails.
-pub fn webcam(args: &WebcamArgs, settings: &Settings, quiet: bool, interrupts: &Interrupts) -> Result<End> {
+pub fn run(args: &Arguments) -> Result<Ending> {
+    gst::init().context("GStreamer does not start")?;
+    // A source or sink of the person's own may have the element in it.
+    autolevels::plugin_register_static().context("the element cannot be registered")?;
+    let interrupts = Interrupts::install()?;
+    let settings = &args.settings.0;
+    if args.no_window && args.record.is_none() && args.virtual_camera.is_none() {
+        bail!(Usage("with --no-window the picture goes nowhere; add --record or --virtual-camera".into()));
+    }
     if let Some(path) = args.record.as_deref().filter(|path| path.exists() && !args.overwrite) {
         bail!("{} exists; --overwrite replaces it", path.display());
     }
@@ -111,20 +130,20 @@ pub fn webcam(args: &WebcamArgs, settings: &Settings, quiet: bool, interrupts: &
         input,
         output,
         traffic,
-        status: StatusLine::new(quiet),
+        status: StatusLine::new(args.quiet),
         hand: Hand::default(),
         paused: false,
         ending: None,
         window_closed: false,
     };
-    let end = show.run(terminal.as_ref(), started.is_ok(), interrupts);
+    let end = show.run(terminal.as_ref(), started.is_ok(), &interrupts);
     show.status.clear();
     drop(terminal);
     end
 }
 
 /// The launch line of the window.
-fn window(args: &WebcamArgs) -> Result<Option<String>> {
+fn window(args: &Arguments) -> Result<Option<String>> {
     if args.no_window {
         return Ok(None);
     }
@@ -159,12 +178,12 @@ struct Show {
     hand: Hand,
     paused: bool,
     /// When and how the end was asked for.
-    ending: Option<(Instant, End)>,
+    ending: Option<(Instant, Ending)>,
     window_closed: bool,
 }
 
 impl Show {
-    fn run(&mut self, terminal: Option<&Terminal>, started: bool, interrupts: &Interrupts) -> Result<End> {
+    fn run(&mut self, terminal: Option<&Terminal>, started: bool, interrupts: &Interrupts) -> Result<Ending> {
         let bus = self.output.pipeline().bus().context("a pipeline has a bus")?;
         if terminal.is_some() && self.status.shown() {
             self.status.note("? for keys");
@@ -186,8 +205,8 @@ impl Show {
             }
             match interrupts.count() {
                 0 => {}
-                1 => self.end(End::Interrupted),
-                _ => return Ok(End::Interrupted),
+                1 => self.end(Ending::Interrupted),
+                _ => return Ok(Ending::Interrupted),
             }
             if let Some((since, end)) = self.ending {
                 if self.window_closed && self.output.is_recorded() {
@@ -213,18 +232,18 @@ impl Show {
                 Event::Lost(reason) => self.status.print(&format!("the camera is gone ({reason}); waiting for it")),
                 Event::Back => self.status.print("the camera is back"),
                 Event::Warning(text) => self.status.print(&format!("warning: {text}")),
-                Event::Ended => self.end(End::Done),
+                Event::Ended => self.end(Ending::Done),
             }
         }
         Ok(())
     }
 
-    fn message(&mut self, message: &gst::Message, interrupts: &Interrupts) -> Result<Option<End>> {
+    fn message(&mut self, message: &gst::Message, interrupts: &Interrupts) -> Result<Option<Ending>> {
         match message.view() {
-            gst::MessageView::Eos(_) => return Ok(Some(self.ending.map_or(End::Done, |(_, end)| end))),
+            gst::MessageView::Eos(_) => return Ok(Some(self.ending.map_or(Ending::Done, |(_, end)| end))),
             gst::MessageView::Error(error) if closed_window(error) => {
                 self.window_closed = true;
-                self.end(End::Done);
+                self.end(Ending::Done);
             }
             // What an error leaves behind, when the end is near anyway.
             gst::MessageView::Error(_) if self.window_closed => {}
@@ -251,7 +270,7 @@ impl Show {
 
     fn act(&mut self, action: Action, interrupts: &Interrupts) {
         match action {
-            Action::Quit => self.end(End::Done),
+            Action::Quit => self.end(Ending::Done),
             Action::Interrupt => interrupts.add(),
             Action::Help => self.status.print(&keys::help()),
             Action::Pause => {
@@ -270,7 +289,7 @@ impl Show {
     }
 
     /// Asks for the end, so that the recording is finished.
-    fn end(&mut self, end: End) {
+    fn end(&mut self, end: Ending) {
         if self.ending.is_none() {
             self.ending = Some((Instant::now(), end));
             self.knobs.bridge.finish(|_| {});

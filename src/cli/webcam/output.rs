@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, bail};
 use gst::prelude::*;
 
+use super::super::Usage;
 use super::super::launch::parse;
 use super::traffic::Traffic;
 
@@ -39,7 +40,7 @@ fn format(path: &Path) -> Result<String> {
         "mp4" => (H264, "mp4mux"),
         "mov" => (H264, "qtmux"),
         "webm" => (VP8, "webmmux"),
-        _ => bail!("{}: the name of a recording ends in .mkv, .mp4, .mov or .webm", path.display()),
+        _ => bail!(Usage(format!("{}: the name of a recording ends in .mkv, .mp4, .mov or .webm", path.display()))),
     };
     Ok(format!("{encoder} ! {muxer}"))
 }
