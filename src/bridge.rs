@@ -27,6 +27,7 @@ use gst_video::VideoCapsBuilder;
 
 use crate::frame::Format;
 use crate::leveler::Counters;
+use crate::levels::Report;
 use crate::settings::{SettingError, Settings};
 use worker::Worker;
 
@@ -56,6 +57,8 @@ pub struct Progress {
     pub caps: Option<gst::Caps>,
     /// The leveler's counts and times, since the caps last changed.
     pub counters: Counters,
+    /// What was decided on the last frame.
+    pub report: Option<Report>,
 }
 
 /// Levels what arrives at an [`AppSink`] and sends it on from an [`AppSrc`]. Stops when it is dropped.

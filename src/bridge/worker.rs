@@ -303,6 +303,7 @@ impl Worker {
         progress.frames += 1;
         progress.position = position.or(progress.position);
         progress.counters = counters;
+        progress.report = Some(outcome.report);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 /// How long a pipeline may take to stop after the second interrupt before the process simply ends.
@@ -22,19 +22,24 @@ pub struct Interrupts {
 impl Interrupts {
     /// Takes over the signals of the process.
     pub fn install() -> anyhow::Result<Interrupts> {
-        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot watch for Ctrl-C")?;
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP]).context("cannot watch for Ctrl-C")?;
         let interrupts = Interrupts { count: Arc::default(), unfinished: Arc::default() };
         let own = interrupts.clone();
         std::thread::Builder::new().name("interrupts".into()).spawn(move || {
             for _ in signals.forever() {
-                if own.count.fetch_add(1, Ordering::SeqCst) == 1 {
-                    let own = own.clone();
-                    // Only when something is stuck does this come to an end.
-                    std::thread::spawn(move || own.end_by_force());
-                }
+                own.add();
             }
         })?;
         Ok(interrupts)
+    }
+
+    /// One more, as by the key Ctrl-C on a terminal that sends no signals.
+    pub fn add(&self) {
+        if self.count.fetch_add(1, Ordering::SeqCst) == 1 {
+            let own = self.clone();
+            // Only when something is stuck does this come to an end.
+            std::thread::spawn(move || own.end_by_force());
+        }
     }
 
     /// How often there was an interrupt.
@@ -53,6 +58,7 @@ impl Interrupts {
             // It may be gone already, and nobody is left to tell.
             let _ = std::fs::remove_file(path);
         }
+        super::keys::terminal::restore();
         std::process::exit(130);
     }
 }

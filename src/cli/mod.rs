@@ -1,11 +1,16 @@
 //! The command line: one file a job, and what they share.
 
 mod adapters;
+mod analyze;
 mod args;
 mod bench;
 mod file;
 mod interrupt;
+mod keys;
+mod launch;
 mod progress;
+mod status;
+mod webcam;
 
 use std::fmt;
 use std::process::ExitCode;
@@ -24,11 +29,15 @@ struct Cli {
 #[derive(clap::Subcommand)]
 enum Job {
     File(Box<file::Arguments>),
+    Webcam(Box<webcam::Arguments>),
+    Launch(launch::Arguments),
+    Analyze(Box<analyze::Arguments>),
     Adapters(adapters::Arguments),
     Bench(bench::Arguments),
 }
 
 /// How a job ended, if it did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Done,
     /// By Ctrl-C or a request to terminate.
@@ -55,6 +64,9 @@ pub fn run() -> ExitCode {
     };
     let ending = match cli.job {
         Job::File(arguments) => file::run(&arguments),
+        Job::Webcam(arguments) => webcam::run(&arguments),
+        Job::Launch(arguments) => launch::run(&arguments),
+        Job::Analyze(arguments) => analyze::run(&arguments),
         Job::Adapters(arguments) => adapters::run(&arguments),
         Job::Bench(arguments) => bench::run(&arguments),
     };
