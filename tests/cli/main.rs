@@ -2,8 +2,12 @@
 
 mod clips;
 mod decode;
+mod errors;
 mod file;
 mod interrupt;
+mod pictures;
+mod streams;
+mod time;
 mod usage;
 
 use std::path::Path;
