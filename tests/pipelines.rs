@@ -88,7 +88,8 @@ fn luma_range(y4m: &[u8]) -> (u8, u8, usize) {
 fn ffprobe_frames(file: &str) -> usize {
     let show = ["-v", "error", "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames"];
     let output = Command::new("ffprobe").args(show).args(["-of", "csv=p=0", file]).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).trim().trim_end_matches(',').to_owned();
+    // Transport streams list it twice.
+    let text = String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().replace(',', "");
     text.parse().unwrap_or_else(|_| panic!("{file}: {text} {}", String::from_utf8_lossy(&output.stderr)))
 }
 

@@ -94,8 +94,9 @@ impl OnTerminal {
         wait_until("the end", || self.child.try_wait().unwrap().is_some());
         let text = self.text();
         let (_, after) = text.rsplit_once("code=").unwrap_or_else(|| panic!("no exit code in {text}"));
-        for mode in [" icanon", " echo ", " isig", " opost", "icrnl"] {
-            assert!(after.contains(mode) && !after.contains(&format!("-{}", mode.trim())), "{mode} in {after}");
+        let modes: Vec<&str> = after.split_whitespace().collect();
+        for mode in ["icanon", "echo", "isig", "opost", "icrnl"] {
+            assert!(modes.contains(&mode), "{mode} in {after}");
         }
         after.split_whitespace().next().unwrap().parse().unwrap()
     }

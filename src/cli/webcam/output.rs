@@ -62,13 +62,13 @@ fn line(targets: &Targets) -> Result<String> {
         let _ = write!(
             line,
             " levelled. ! {NEWEST} ! identity name=camera ! videoconvert ! video/x-raw,format=YUY2 \
-             ! v4l2sink device=\"{device}\" sync=false"
+             ! v4l2sink device=\"{device}\" sync=false async=false"
         );
     }
     if let Some(path) = &targets.record {
         let _ = write!(
             line,
-            " levelled. ! {SECOND} ! videoconvert ! videoscale ! capsfilter name=size ! {} ! filesink name=file",
+            " levelled. ! {SECOND} ! videoconvert ! videoscale ! capsfilter name=size ! {} ! filesink name=file async=false",
             format(path)?
         );
     }
@@ -83,7 +83,9 @@ impl Output {
     pub fn new(targets: &Targets, appsrc: &gst_app::AppSrc, traffic: &Arc<Traffic>) -> Result<Output> {
         let pipeline = parse(&line(targets)?)?;
         pipeline.add(appsrc)?;
-        appsrc.link(&pipeline.by_name("levelled").context("the tee is in the line")?)?;
+        let tee = pipeline.by_name("levelled").context("the tee is in the line")?;
+        appsrc.link(&tee)?;
+        tee.src_pads().iter().filter_map(|branch| branch.peer()).for_each(|queue| refuse_to_wait(&queue));
         let recorded = Arc::new(AtomicBool::new(false));
         if let (Some(path), Some(file)) = (&targets.record, pipeline.by_name("file")) {
             file.set_property("location", path);
@@ -116,6 +118,17 @@ impl Drop for Output {
     fn drop(&mut self) {
         let _ = self.pipeline.set_state(gst::State::Null);
     }
+}
+
+/// Answers the queries that would wait in the queue of a branch until its frames are gone: one branch that is
+/// stuck would hold up the others.
+fn refuse_to_wait(queue: &gst::Pad) {
+    queue.add_probe(gst::PadProbeType::QUERY_DOWNSTREAM, |_, info| {
+        match info.query().is_some_and(|query| query.is_serialized()) {
+            true => gst::PadProbeReturn::Drop,
+            false => gst::PadProbeReturn::Ok,
+        }
+    });
 }
 
 /// Notices when the end of the stream gets to the file.
