@@ -26,9 +26,10 @@ fn start(arguments: &[&str], log: &Path) -> Child {
 fn mistakes_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let exists = path(folder.path(), "exists.mkv");
+    let new = path(folder.path(), "new.mkv");
     std::fs::write(&exists, "keep me").unwrap();
     let cases = [
-        (&["--no-window", "--device", "no such camera", "--record", "x.mkv"][..], 1, "no camera no such camera"),
+        (&["--no-window", "--device", "no such camera", "--record", &new][..], 1, "no camera no such camera"),
         (&["--no-window"], 2, "--record or --virtual-camera"),
         (&["--source", SOURCE, "--sink", "fakesink", "--record", "x.avi"], 2, ".webm"),
         (&["--source", SOURCE, "--sink", "fakesink", "--record", &exists], 1, "--overwrite"),
@@ -44,6 +45,7 @@ fn mistakes_are_explained() {
         assert!(text.starts_with("error: ") && text.contains(words), "{text}");
     }
     assert_eq!(std::fs::read_to_string(&exists).unwrap(), "keep me");
+    assert!(!Path::new(&new).exists(), "no file is begun without a camera");
 }
 
 #[test]
