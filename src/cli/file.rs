@@ -1,6 +1,7 @@
 //! `autolevels file`: levels a video file.
 
 mod audio;
+mod caps;
 mod containers;
 mod cut;
 mod encoders;

@@ -38,10 +38,17 @@ impl Cut {
             if time.is_some_and(|time| time.nseconds() < end) {
                 return gst::PadProbeReturn::Ok;
             }
-            if !ended.swap(true, Ordering::SeqCst) {
-                pad.send_event(gst::event::Eos::new());
+            if !ended.swap(true, Ordering::SeqCst)
+                && let Some(muxer) = pad.parent_element()
+            {
+                // Not from within the probe, which is amid a push to this very pad.
+                let pad = pad.clone();
+                muxer.call_async(move |_| {
+                    pad.send_event(gst::event::Eos::new());
+                });
             }
-            gst::PadProbeReturn::Drop
+            // Dropped. (The bindings' own way to say so makes GStreamer free it twice.)
+            gst::PadProbeReturn::Handled
         });
     }
 }

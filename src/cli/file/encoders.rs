@@ -50,7 +50,8 @@ const KNOWN: &[Known] = &[
         parser: Some("h264parse"),
         tune: |encoder, quality| {
             let quantizer = 36 - 2 * quality;
-            encoder.set_property_from_str("rate-control", "off");
+            // The rate is a ceiling, too high to be reached.
+            encoder.set_property("bitrate", 100_000_000_u32);
             encoder.set_property("qp-min", quantizer);
             encoder.set_property("qp-max", quantizer);
         },
@@ -83,10 +84,14 @@ const KNOWN: &[Known] = &[
 ];
 
 fn vpx(encoder: &gst::Element, quality: u32) {
+    let level = 47 - 3 * quality as i32;
     encoder.set_property_from_str("end-usage", "cq");
-    encoder.set_property("cq-level", 47 - 3 * quality as i32);
-    // With constant quality the rate is a ceiling; this one is never reached.
-    encoder.set_property("target-bitrate", 1_000_000_000);
+    encoder.set_property("cq-level", level);
+    // The rate is a ceiling, too high to be reached; the level then holds only as the least quantizer too.
+    encoder.set_property("target-bitrate", 100_000_000);
+    encoder.set_property("min-quantizer", level);
+    // Looking ahead, vp9enc loses frames.
+    encoder.set_property("lag-in-frames", 0);
     encoder.set_property("cpu-used", 4);
     encoder.set_property("deadline", 1_i64);
     encoder.set_property("threads", threads());
@@ -155,11 +160,6 @@ impl VideoEncoder {
             container.name(),
             self.element
         )));
-    }
-
-    /// Name of the GStreamer element.
-    pub fn name(&self) -> &str {
-        &self.element
     }
 
     /// The encoder, and the parser that follows it.

@@ -20,6 +20,7 @@ use gst::prelude::*;
 
 use super::super::interrupt::Interrupts;
 use super::super::progress::Reporter;
+use super::caps;
 use super::containers::Container;
 use super::cut::Cut;
 use super::encoders::VideoEncoder;
@@ -104,6 +105,7 @@ impl Running {
         pictures.set_property("max-size-buffers", 2_u32);
         pictures.set_property("max-size-bytes", 0_u32);
         pictures.set_property("max-size-time", 0_u64);
+        caps::complete_colorimetry(&pictures.static_pad("sink").context("a queue has a sink pad")?);
         let convert = make("videoconvert")?;
         // Files that carry their rotation as a tag come out upright: the muxers drop the tag.
         let flip = make("videoflip")?;
@@ -120,6 +122,7 @@ impl Running {
         let last = encoder.last().expect("there is an encoder at least");
         let pad = muxer.request_pad_simple("video_%u").context("the muxer takes no video")?;
         last.static_pad("src").context("the encoder has no output")?.link(&pad)?;
+        caps::refine_timescale(&pad);
 
         let (sender, words): (Sender<Word>, _) = channel();
         let cut = Cut::default();
@@ -133,6 +136,7 @@ impl Running {
             words: sender,
         });
         decoder.set_property("caps", streams.wanted());
+        caps::prefer_stream_colorimetry(&decoder);
         let linker = streams.clone();
         decoder.connect_no_more_pads(move |decoder| linker.link(decoder));
         let running = Running { pipeline, bridge, streams, words, cut };

@@ -1,0 +1,151 @@
+//! Each error: one clear line, the right exit code, and nothing left behind.
+
+use std::fs;
+use std::path::Path;
+
+use crate::clips::{H264, PICTURE, TONE, clip, usual};
+use crate::decode::decode;
+use crate::{LIMIT, fail, folder, level, names};
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn inputs_that_are_no_video() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let sound = clip(folder.path(), "sound.m4a", &format!("{TONE} -t 1 -c:a aac"));
+    fs::write(at("empty.mp4"), "").unwrap();
+    fs::write(at("words.mp4"), "These are words, not pictures. ".repeat(100)).unwrap();
+    fs::create_dir(at("folder.mp4")).unwrap();
+    let whole = fs::read(usual(folder.path(), "whole.mp4")).unwrap();
+    fs::write(at("truncated.mp4"), &whole[..whole.len() / 2]).unwrap();
+    for (input, wanted) in [
+        (at("missing.mp4"), "missing.mp4"),
+        (at("empty.mp4"), "empty"),
+        (at("words.mp4"), "not a video"),
+        (at("folder.mp4"), "is a directory"),
+        (sound, "no video"),
+        (at("truncated.mp4"), "truncated.mp4"),
+    ] {
+        let before = names(&folder);
+        let error = fail(&["file", text(&input), text(&at("out.mp4")), "--backend", "cpu"], 1);
+        assert!(error.contains(wanted) && error.contains(text(&input)), "{error}");
+        assert_eq!(names(&folder), before);
+    }
+}
+
+#[test]
+fn outputs_that_cannot_be_written() {
+    let folder = folder();
+    let input = usual(folder.path(), "a.mp4");
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("folder.mp4")).unwrap();
+    for (output, wanted, code) in [
+        (at("b"), "extension", 2),
+        (at("b.avi"), "use .mp4", 2),
+        (at("nowhere/b.mp4"), "folder", 1),
+        (at("folder.mp4"), "is a directory", 1),
+        (input.clone(), "input and output", 2),
+    ] {
+        let error = fail(&["file", text(&input), text(&output), "--overwrite"], code);
+        assert!(error.contains(wanted), "{error}");
+    }
+    let link = at("link.mp4");
+    std::os::unix::fs::symlink(&input, &link).unwrap();
+    assert!(fail(&["file", text(&input), text(&link), "--overwrite"], 2).contains("input and output"));
+    assert_eq!(names(&folder), ["a.mp4", "folder.mp4", "link.mp4"]);
+}
+
+#[test]
+fn missing_encoders_are_named_with_those_that_are_there() {
+    let folder = folder();
+    let input = usual(folder.path(), "a.mp4");
+    let output = folder.path().join("b.mp4");
+    let error = fail(&["file", text(&input), text(&output), "--encoder", "nosuchenc"], 1);
+    assert!(error.contains("nosuchenc") && error.contains("x264"), "{error}");
+    let error = fail(&["file", text(&input), text(&output), "--encoder", "vp8"], 2);
+    assert!(error.contains("mp4 does not take"), "{error}");
+    let error = fail(&["file", text(&input), text(&output), "--encoder", "videoconvert"], 2);
+    assert!(error.contains("no video encoder"), "{error}");
+    let webm = folder.path().join("b.webm");
+    let error = fail(&["file", text(&input), text(&webm), "--audio-encoder", "nosuchenc"], 1);
+    assert!(error.contains("nosuchenc"), "{error}");
+    assert_eq!(names(&folder), ["a.mp4"]);
+}
+
+#[test]
+fn no_adapter_or_none_of_that_name() {
+    let folder = folder();
+    let input = usual(folder.path(), "a.mp4");
+    let output = folder.path().join("b.mp4");
+    let error = fail(&["file", text(&input), text(&output), "--backend", "gpu", "--adapter", "no such adapter"], 1);
+    assert!(error.contains("no GPU") && error.contains("backend=cpu"), "{error}");
+    let mut command = assert_cmd::Command::cargo_bin("autolevels").unwrap();
+    command.env("VK_ICD_FILENAMES", "/nonexistent.json").env("VK_DRIVER_FILES", "/nonexistent.json");
+    let result =
+        command.args(["file", text(&input), text(&output), "--backend", "gpu"]).timeout(LIMIT).output().unwrap();
+    let error = String::from_utf8(result.stderr).unwrap();
+    assert_eq!(result.status.code(), Some(1), "{error}");
+    assert!(error.starts_with("error: ") && error.contains("no GPU"), "{error}");
+    assert_eq!(names(&folder), ["a.mp4"]);
+}
+
+#[test]
+fn a_file_that_is_damaged_in_the_middle_is_kept_as_far_as_it_goes() {
+    let folder = folder();
+    let input = clip(folder.path(), "a.mkv", &format!("{PICTURE} {TONE} -t 4 {H264} -g 10 -c:a aac"));
+    let mut bytes = fs::read(&input).unwrap();
+    let middle = bytes.len() / 2;
+    for (at, byte) in bytes[middle..middle + 3000].iter_mut().enumerate() {
+        *byte ^= (at * 7 % 251) as u8;
+    }
+    fs::write(&input, &bytes).unwrap();
+    let output = folder.path().join("b.mkv");
+    let said = level(&input, &output, &[]);
+    assert!(said.contains("damaged"), "{said}");
+    let output = decode(&output);
+    assert!(output.frames.len() > 50, "{}", output.frames.len());
+    assert!(output.times().windows(2).all(|pair| pair[0] < pair[1]));
+}
+
+#[test]
+fn a_full_disk_is_one_line_and_leaves_nothing() {
+    let folder = folder();
+    let input = clip(folder.path(), "a.mp4", &format!("{PICTURE} -t 20 {H264}"));
+    let output = folder.path().join("b.mp4");
+    // A limit on the size of files stands in for a full disk.
+    let program = assert_cmd::cargo::cargo_bin("autolevels");
+    let line = format!(
+        "trap '' XFSZ; ulimit -f 40; exec {} file {} {} --backend cpu",
+        program.display(),
+        text(&input),
+        text(&output)
+    );
+    let result = assert_cmd::Command::new("sh").args(["-c", &line]).timeout(LIMIT).output().unwrap();
+    let error = String::from_utf8(result.stderr).unwrap();
+    assert_eq!(result.status.code(), Some(1), "{error}");
+    assert!(error.lines().count() == 1 && error.contains("cannot write") && error.contains("b.mp4"), "{error}");
+    assert_eq!(names(&folder), ["a.mp4"]);
+}
+
+#[test]
+fn a_folder_that_goes_away_is_one_line() {
+    let folder = folder();
+    let input = clip(folder.path(), "a.mp4", &format!("{PICTURE} -t 120 {H264}"));
+    let inner = folder.path().join("inner");
+    fs::create_dir(&inner).unwrap();
+    let program = assert_cmd::cargo::cargo_bin("autolevels");
+    let mut command = std::process::Command::new(program);
+    command.args(["file", text(&input), text(&inner.join("b.mp4")), "--backend", "cpu"]);
+    let child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    while fs::read_dir(&inner).unwrap().count() == 0 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    fs::remove_dir_all(&inner).unwrap();
+    let result = child.wait_with_output().unwrap();
+    let error = String::from_utf8(result.stderr).unwrap();
+    assert_eq!(result.status.code(), Some(1), "{error}");
+    assert!(error.lines().count() == 1 && error.contains("b.mp4"), "{error}");
+}

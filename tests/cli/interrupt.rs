@@ -1,0 +1,84 @@
+//! Ctrl-C and requests to terminate.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::clips::{H264, PICTURE, TONE, clip};
+use crate::decode::decode;
+use crate::{folder, names};
+
+fn start(input: &Path, output: &Path) -> Child {
+    let mut command = Command::new(assert_cmd::cargo::cargo_bin("autolevels"));
+    command.args(["file", input.to_str().unwrap(), output.to_str().unwrap(), "--backend", "cpu", "--quiet"]);
+    command.stdin(Stdio::null()).spawn().unwrap()
+}
+
+fn signal(child: &Child, name: &str) {
+    let status = Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+    assert!(status.success());
+}
+
+/// The exit code, and how long it took.
+fn wait(child: &mut Child, limit: Duration) -> (i32, Duration) {
+    let started = Instant::now();
+    while started.elapsed() < limit {
+        if let Some(status) = child.try_wait().unwrap() {
+            return (status.code().expect("it exits by itself"), started.elapsed());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    panic!("it does not stop within {limit:?}");
+}
+
+/// Waits until the program has written something.
+fn until_busy(folder: &tempfile::TempDir) {
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_secs(20) {
+        let written = std::fs::read_dir(folder.path()).unwrap().flatten().any(|entry| {
+            entry.path().extension().is_some_and(|e| e == "part") && entry.metadata().is_ok_and(|m| m.len() > 100)
+        });
+        if written {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("nothing is written");
+}
+
+#[test]
+fn once_completes_the_file_up_to_there() {
+    let folder = folder();
+    let input = clip(folder.path(), "a.mp4", &format!("{PICTURE} {TONE} -t 240 {H264} -c:a aac"));
+    for (name, output) in [("INT", "b.mp4"), ("TERM", "b.mkv")] {
+        let output = folder.path().join(output);
+        let mut child = start(&input, &output);
+        until_busy(&folder);
+        signal(&child, name);
+        let (code, took) = wait(&mut child, Duration::from_secs(20));
+        assert_eq!(code, 130);
+        assert!(took < Duration::from_secs(4), "{took:?}");
+        let content = decode(&output);
+        let frames = content.times();
+        assert!(frames.len() > 10 && frames.len() < 5900, "{}", frames.len());
+        assert!(frames.windows(2).all(|pair| (pair[1] - pair[0] - 40_000).abs() <= 1000), "no frame is missing");
+        let (pictures, sound) = (frames[frames.len() - 1] + 40_000, content.tracks[0].last().unwrap().time + 21_333);
+        assert!((pictures - sound).abs() < 50_000, "pictures end at {pictures} µs, sound at {sound} µs");
+    }
+    assert_eq!(names(&folder), ["a.mp4", "b.mkv", "b.mp4"]);
+}
+
+#[test]
+fn twice_stops_at_once_and_leaves_nothing() {
+    let folder = folder();
+    let input = clip(folder.path(), "a.mp4", &format!("{PICTURE} {TONE} -t 240 {H264} -c:a aac"));
+    let mut child = start(&input, &folder.path().join("b.mp4"));
+    until_busy(&folder);
+    signal(&child, "INT");
+    signal(&child, "TERM");
+    let (code, took) = wait(&mut child, Duration::from_secs(20));
+    assert_eq!(code, 130);
+    assert!(took < Duration::from_secs(3), "{took:?}");
+    assert_eq!(names(&folder), ["a.mp4"]);
+}

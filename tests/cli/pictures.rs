@@ -1,0 +1,153 @@
+//! Pictures of every kind.
+
+use std::path::{Path, PathBuf};
+
+use crate::clips::{H264, PICTURE, clip, ffmpeg, ffprobe};
+use crate::decode::{Content, decode, same_times};
+use crate::{folder, level};
+
+fn levelled(input: &Path, name: &str, more: &[&str]) -> (PathBuf, String) {
+    let output = input.with_file_name(name);
+    let text = level(input, &output, &[&["--overwrite"], more].concat());
+    (output, text)
+}
+
+fn size(content: &Content) -> (String, String) {
+    (content.field("width"), content.field("height"))
+}
+
+#[test]
+fn rotated_pictures_come_out_upright() {
+    let folder = folder();
+    let whole = clip(
+        folder.path(),
+        "whole.mp4",
+        &format!("-f lavfi -i testsrc2=size=96x64:rate=25,drawbox=w=48:h=64:color=black:t=fill -t 0.4 {H264}"),
+    );
+    let rotated = clip(folder.path(), "a.mp4", &format!("-i {} -c copy -metadata:s:v rotate=90", whole.display()));
+    for name in ["b.mp4", "b.mkv"] {
+        let (output, _) = levelled(&rotated, name, &[]);
+        assert!(!ffprobe(&output, "stream_tags=rotate").contains("90"));
+        let output = decode(&output);
+        assert_eq!(size(&output), ("64".into(), "96".into()));
+        // The black half was on the left; turned clockwise it is above.
+        let luma = &output.frames[5].data;
+        let mean = |rows: std::ops::Range<usize>| -> usize {
+            let codes = rows.clone().flat_map(|y| (8..56).map(move |x| y * 64 + x));
+            codes.map(|at| usize::from(luma[at])).sum::<usize>() / (rows.len() * 48)
+        };
+        assert!(mean(4..40) < 40 && mean(56..92) > 80, "{} {}", mean(4..40), mean(56..92));
+    }
+}
+
+#[test]
+fn deep_and_rgb_sources_are_converted() {
+    let folder = folder();
+    for (name, codec) in [
+        ("hevc.mkv", "-c:v libx265 -x265-params log-level=error -pix_fmt yuv420p10le"),
+        ("rgb.mkv", "-c:v libx264rgb -preset ultrafast -pix_fmt rgb24"),
+        ("high10.mp4", "-c:v libx264 -preset ultrafast -pix_fmt yuv422p10le"),
+        ("lossless.mkv", "-c:v ffv1 -pix_fmt bgr0"),
+    ] {
+        let input = clip(folder.path(), name, &format!("{PICTURE} -t 0.4 {codec}"));
+        for output in ["b.mp4", "b.webm"] {
+            let (output, text) = levelled(&input, output, &[]);
+            assert!(text.contains("converted"), "{name}: {text}");
+            same_times(&decode(&output).times(), &decode(&input).times(), 1000);
+        }
+    }
+}
+
+#[test]
+fn native_formats_are_kept() {
+    let folder = folder();
+    for (pixels, format) in [("yuv420p", "I420"), ("yuv422p", "Y42B"), ("yuv444p", "Y444")] {
+        let input =
+            clip(folder.path(), "a.mkv", &format!("{PICTURE} -t 0.4 -c:v libx264 -preset ultrafast -pix_fmt {pixels}"));
+        let (output, text) = levelled(&input, "b.mkv", &[]);
+        assert!(!text.contains("converted"), "{text}");
+        assert_eq!(decode(&output).field("format"), format);
+    }
+}
+
+#[test]
+fn a_change_of_size_is_scaled_to_the_first() {
+    let folder = folder();
+    let parts = ["96x64", "64x48", "96x64"].map(|size| {
+        clip(folder.path(), &format!("{size}.ts"), &format!("-f lavfi -i testsrc2=size={size}:rate=25 -t 0.4 {H264}"))
+    });
+    let list = parts.map(|part| part.display().to_string()).join("|");
+    let input = clip(folder.path(), "a.ts", &format!("-i concat:{list} -c copy"));
+    for name in ["b.mkv", "b.mp4"] {
+        let (output, text) = levelled(&input, name, &[]);
+        assert!(text.contains("64×48") && text.contains("96×64"), "{text}");
+        let (input, output) = (decode(&input), decode(&output));
+        assert!(input.caps.len() > 1);
+        assert_eq!(output.frames.len(), input.frames.len());
+        assert_eq!(size(&output), ("96".into(), "64".into()));
+        assert_eq!(output.caps.len(), 1);
+    }
+}
+
+#[test]
+fn pixels_that_are_not_square_stay_so() {
+    let folder = folder();
+    let input = clip(folder.path(), "a.mp4", &format!("{PICTURE},setsar=16/11 -t 0.4 {H264}"));
+    for name in ["b.mp4", "b.mkv", "b.webm"] {
+        let (output, _) = levelled(&input, name, &[]);
+        assert_eq!(decode(&output).field("pixel-aspect-ratio"), "16/11", "{name}");
+    }
+}
+
+#[test]
+fn interlaced_stays_interlaced() {
+    let folder = folder();
+    let input = clip(
+        folder.path(),
+        "a.mkv",
+        "-f lavfi -i testsrc2=size=96x64:rate=50,tinterlace=interleave_top,fieldorder=tff -t 1 -c:v libx264 -flags +ilme+ildct -x264-params tff=1 -pix_fmt yuv420p",
+    );
+    assert_ne!(decode(&input).field("interlace-mode"), "progressive");
+    for name in ["b.mkv", "b.mp4"] {
+        let (output, _) = levelled(&input, name, &[]);
+        let (input, output) = (decode(&input), decode(&output));
+        assert_ne!(output.field("interlace-mode"), "progressive");
+        same_times(&output.times(), &input.times(), 1000);
+    }
+}
+
+#[test]
+fn odd_sizes_keep_every_pixel() {
+    let folder = folder();
+    for (size, pixels) in [("97x65", "yuv420p"), ("33x17", "yuv444p"), ("16x1080", "yuv420p")] {
+        let input = clip(
+            folder.path(),
+            "a.mkv",
+            &format!("-f lavfi -i testsrc2=size={size}:rate=25 -t 0.2 -c:v ffv1 -pix_fmt {pixels}"),
+        );
+        for name in ["b.mkv", "b.mp4", "b.webm"] {
+            let (output, _) = levelled(&input, name, &[]);
+            let output = decode(&output);
+            assert_eq!(format!("{}x{}", output.field("width"), output.field("height")), size, "{name}");
+            assert_eq!(output.frames.len(), 5);
+        }
+    }
+}
+
+#[test]
+fn other_containers_are_read() {
+    let folder = folder();
+    for (name, codecs) in [
+        ("a.avi", "-c:v mpeg4 -c:a libmp3lame"),
+        ("a.ts", "-c:v mpeg2video -c:a mp2"),
+        ("a.flv", "-c:v flv -c:a libmp3lame -ar 44100"),
+        ("a.ts", "-c:v libx264 -preset ultrafast -pix_fmt yuv420p -c:a aac"),
+    ] {
+        let input = folder.path().join(name);
+        ffmpeg(&format!("{PICTURE} {} -t 1 {codecs} {}", crate::clips::TONE, input.display()));
+        let (output, _) = levelled(&input, "b.mkv", &[]);
+        let (input, output) = (decode(&input), decode(&output));
+        same_times(&output.times(), &input.times(), 1000);
+        assert_eq!(output.tracks.len(), 1, "{name} {codecs}");
+    }
+}

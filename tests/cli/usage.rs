@@ -1,0 +1,61 @@
+//! Help, wrong usage, and errors.
+
+use crate::{fail, run};
+
+#[test]
+fn help_lists_every_setting_with_its_range_and_default() {
+    let result = run(["file", "--help"]);
+    assert_eq!(result.status.code(), Some(0));
+    let text = String::from_utf8(result.stdout).unwrap();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for setting in autolevels::settings::SETTINGS {
+        let offered = setting.offered != autolevels::settings::Offered::Element;
+        assert_eq!(
+            text.contains(&format!("--{} ", setting.name)) || text.contains(&format!("--{}[", setting.name)),
+            offered,
+            "{}",
+            setting.name
+        );
+    }
+    assert!(text.contains("0 to 25 %"), "{text}");
+    assert!(text.contains("[default: 0.01]"), "{text}");
+    assert!(text.contains("stretch") && text.contains("equalize"), "{text}");
+}
+
+#[test]
+fn wrong_usage_is_one_line_and_exit_code_2() {
+    for (arguments, wanted) in [
+        (vec!["file", "a.mp4", "b.mp4", "--strength", "2"], "strength takes 0 to 1, not '2'"),
+        (vec!["file", "a.mp4", "b.mp4", "--strenth", "1"], "--strength"),
+        (vec!["file", "a.mp4", "b.mp4", "--mode", "loud"], "equalize"),
+        (vec!["file", "a.mp4", "b.mp4", "--black", "0.6", "--white", "0.5"], "black (0.6) must lie below white (0.5)"),
+        (vec!["file", "a.mp4", "b.mp4", "--quality", "11"], "1..=10"),
+        (
+            vec!["file", "a.mp4", "b.mp4", "--frames-in-flight", "-2"],
+            "frames-in-flight takes a whole number from -1 to 16",
+        ),
+        (vec!["file"], "IN"),
+        (vec!["file", "a.mp4"], "OUT"),
+        (vec!["file", "a.mp4", "b.xyz"], "use .mp4, .m4v, .mov, .mkv or .webm"),
+        (vec!["fyle", "a.mp4"], "unrecognized subcommand 'fyle'"),
+    ] {
+        let error = fail(&arguments, 2);
+        assert!(error.contains(wanted), "{arguments:?}: {error}");
+    }
+}
+
+#[test]
+fn adapters_are_listed_as_json() {
+    let result = run(["adapters", "--json"]);
+    assert_eq!(result.status.code(), Some(0), "{}", String::from_utf8_lossy(&result.stderr));
+    for line in String::from_utf8(result.stdout).unwrap().lines() {
+        let adapter: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(adapter["name"].is_string() && adapter["reason"].is_string(), "{line}");
+        assert_eq!(
+            adapter["auto"] == true,
+            adapter["kind"] != "cpu" && adapter["auto"] == true,
+            "software is not taken: {line}"
+        );
+    }
+    assert_eq!(run(["adapters"]).status.code(), Some(0));
+}
