@@ -113,7 +113,9 @@ impl AutoLevels {
             (streaming.settings.black, streaming.settings.white) = (last.black, last.white);
         }
         let first = !std::mem::replace(&mut streaming.warned, misordered.is_some());
-        // Other than these stay what they were at the start.
+        // These stay what they were at the start, even if a change of caps makes a new leveler.
+        streaming.settings.backend = last.backend;
+        streaming.settings.adapter = last.adapter;
         streaming.settings.frames_in_flight = last.frames_in_flight;
         streaming.leveler.set_settings(&streaming.settings);
         streaming.leveler.keep_histograms(streaming.settings.post_messages == PostMessages::Histogram);
@@ -212,6 +214,12 @@ impl AutoLevels {
 }
 
 impl ObjectImpl for AutoLevels {
+    fn constructed(&self) {
+        self.parent_constructed();
+        // A frame that stands in for a missing one is still that when it is levelled: the flag stays.
+        self.obj().set_gap_aware(true);
+    }
+
     fn properties() -> &'static [glib::ParamSpec] {
         static PROPERTIES: LazyLock<Vec<glib::ParamSpec>> = LazyLock::new(properties::specs);
         &PROPERTIES

@@ -11,7 +11,7 @@ fn errors(line: &str) -> Vec<(String, String)> {
     let pipeline = gst::parse::launch(line).unwrap().downcast::<gst::Pipeline>().unwrap();
     let bus = pipeline.bus().unwrap();
     if pipeline.set_state(gst::State::Playing).is_ok() {
-        pipeline.state(gst::ClockTime::from_seconds(5)).0.unwrap_err();
+        assert!(pipeline.state(gst::ClockTime::from_seconds(5)).0.is_err());
     }
     // Stopping empties the bus.
     let messages: Vec<_> = std::iter::from_fn(|| bus.pop_filtered(&[gst::MessageType::Error])).collect();

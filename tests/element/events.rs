@@ -53,12 +53,12 @@ fn as_many_frames_come_out_before_the_end_as_went_in() {
             let pipeline = gst::parse::launch(&line).unwrap().downcast::<gst::Pipeline>().unwrap();
             let count = count_buffers(&pipeline.by_name("l").unwrap());
             pipeline.set_state(gst::State::Playing).unwrap();
-            let source = pipeline.by_name("in").unwrap();
+            let source = pipeline.by_name("in").unwrap().downcast::<gst_app::AppSrc>().unwrap();
             let info = video_info("NV12", 64, 48);
             for number in 0..frames {
-                source.emit_by_name::<gst::FlowReturn>("push-buffer", &[&buffer(&info, number)]);
+                source.push_buffer(buffer(&info, number)).unwrap();
             }
-            source.emit_by_name::<gst::FlowReturn>("end-of-stream", &[]);
+            source.end_of_stream().unwrap();
             wait_for_end(&pipeline);
             assert_eq!(count.load(std::sync::atomic::Ordering::SeqCst), frames, "{backend:?}");
             pipeline.set_state(gst::State::Null).unwrap();

@@ -15,7 +15,7 @@ fn gaps_and_damaged_frames_are_levelled_by_the_present_curve_and_do_not_vote() {
             element.set_bus(Some(&bus));
             let mut harness = harness(&element, &info);
             let mut reference = Reference::new(&info, &settings(backend));
-            for number in 0..6 {
+            for number in 0..9 {
                 let stand_in = number % 3 == 2;
                 let mut input = buffer(&info, number);
                 let mut bytes = picture(&info, number);
@@ -26,6 +26,7 @@ fn gaps_and_damaged_frames_are_levelled_by_the_present_curve_and_do_not_vote() {
                     input.get_mut().unwrap().set_flags(flag);
                     input.get_mut().unwrap().set_pts(FRAME * number as u64);
                 }
+                let _held = (number > 4).then(|| input.clone());
                 harness.push(input).unwrap();
                 let output = harness.pull().unwrap();
                 let expected = reference.level(bytes, FRAME * number as u64, !stand_in);

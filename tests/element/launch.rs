@@ -106,9 +106,38 @@ fn into_an_encoder_and_from_a_decoded_file() {
 }
 
 #[test]
+fn what_the_log_crate_gets_is_in_the_debug_log() {
+    // Without a driver, `auto` says through the log crate that it takes the CPU.
+    let text = run(Command::new("gst-launch-1.0")
+        .args(["videotestsrc", "num-buffers=2", "!", "autolevels", "!", "fakesink"])
+        .env("VK_DRIVER_FILES", "/nonexistent")
+        .env("VK_ICD_FILENAMES", "/nonexistent")
+        .env("GST_DEBUG_NO_COLOR", "1")
+        .env("GST_DEBUG", "autolevels:4"));
+    assert!(text.contains("autolevels::leveler: levels on the CPU"), "{text}");
+    for backend in backends().into_iter().filter(|backend| backend.name() == "gpu") {
+        let line = format!("autolevels backend={}", backend.name());
+        let text = run(Command::new("sh")
+            .args(["-c", &format!("gst-launch-1.0 videotestsrc num-buffers=2 ! {line} ! fakesink")])
+            .env("GST_DEBUG_NO_COLOR", "1")
+            .env("GST_DEBUG", "autolevels-wgpu:7"));
+        assert!(text.contains(" autolevels-wgpu ") && text.contains("wgpu_core"), "{text}");
+    }
+}
+
+/// A Python that has the bindings: the one in front in the path may not be the system's.
+fn python() -> String {
+    let named = std::env::var("PYTHON").ok();
+    let mut candidates = named.into_iter().chain(["python3".into(), "/usr/bin/python3".into()]);
+    let has_gi = |python: &String| {
+        Command::new(python).args(["-c", "import gi"]).output().is_ok_and(|output| output.status.success())
+    };
+    candidates.find(has_gi).expect("no Python with gi (python3-gi); PYTHON names one")
+}
+
+#[test]
 fn python_sets_properties_and_reads_statistics_and_messages() {
-    // The system's Python has the bindings; one in front of it in the path may not.
-    let python = std::env::var("PYTHON").unwrap_or_else(|_| "/usr/bin/python3".into());
+    let python = python();
     for backend in backends() {
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/python/levels.py");
         let text = run(Command::new("timeout").args(["60", &python]).arg(script).arg(backend.name()));

@@ -45,13 +45,15 @@ fn strides_and_offsets_are_taken_from_the_buffer() {
                 for number in 0..2 {
                     let input = padded(&info, number);
                     let before = input.map_readable().unwrap().to_vec();
-                    let held = shared.then(|| input.clone());
+                    let (held, address) = (shared.then(|| input.clone()), input.as_ptr());
                     harness.push(input).unwrap();
                     let output = harness.pull().unwrap();
                     let expected = plain_samples(reference.picture(number), &info);
                     assert!(samples(&output, &info) == expected, "{format}, shared: {shared}");
                     match held {
                         Some(held) => assert!(held.map_readable().unwrap().as_slice() == before, "{format}"),
+                        // The GPU may have written to another buffer, which has no padding of ours.
+                        None if output.as_ptr() != address => assert_ne!(backend, BackendChoice::Cpu),
                         None => {
                             let after = output.map_readable().unwrap();
                             let kept = before.iter().zip(after.iter()).filter(|(x, y)| **x == 0xEE && x == y).count();

@@ -113,11 +113,11 @@ fn one_frame_pushed_comes_out_at_once() {
             backend.name()
         );
         let pipeline = gst::parse::launch(&line).unwrap().downcast::<gst::Pipeline>().unwrap();
-        let source = pipeline.by_name("in").unwrap();
+        let source = pipeline.by_name("in").unwrap().downcast::<gst_app::AppSrc>().unwrap();
         let sink = pipeline.by_name("out").unwrap().downcast::<gst_app::AppSink>().unwrap();
         pipeline.set_state(gst::State::Playing).unwrap();
         for number in 0..3 {
-            source.emit_by_name::<gst::FlowReturn>("push-buffer", &[&buffer(&info, number)]);
+            source.push_buffer(buffer(&info, number)).unwrap();
             let sample = sink.try_pull_sample(gst::ClockTime::from_seconds(10)).expect("held back");
             assert_eq!(sample.buffer().unwrap().pts(), Some(FRAME * number as u64));
         }

@@ -26,11 +26,11 @@ fn two_in_a_row_do_what_two_levelers_do() {
         let (mut first, mut second) = (settings(backend), settings(backend));
         (first.strength, second.white) = (0.5, 0.8);
         let (mut first, mut second) = (Reference::new(&info, &first), Reference::new(&info, &second));
-        let source = pipeline.by_name("in").unwrap();
+        let source = pipeline.by_name("in").unwrap().downcast::<gst_app::AppSrc>().unwrap();
         let sink = pipeline.by_name("out").unwrap().downcast::<gst_app::AppSink>().unwrap();
         pipeline.set_state(gst::State::Playing).unwrap();
         for number in 0..4 {
-            source.emit_by_name::<gst::FlowReturn>("push-buffer", &[&buffer(&info, number)]);
+            source.push_buffer(buffer(&info, number)).unwrap();
             let sample = sink.try_pull_sample(gst::ClockTime::from_seconds(10)).unwrap();
             let expected = second.level(first.picture(number), FRAME * number as u64, true);
             assert!(samples(sample.buffer().unwrap(), &info) == plain_samples(expected, &info), "frame {number}");
@@ -58,11 +58,11 @@ fn three_behind_a_tee_share_the_input_and_do_not_disturb_each_other() {
         ));
         let info = video_info("NV12", 64, 48);
         pipeline.set_state(gst::State::Playing).unwrap();
-        let source = pipeline.by_name("in").unwrap();
+        let source = pipeline.by_name("in").unwrap().downcast::<gst_app::AppSrc>().unwrap();
         for number in 0..10 {
-            source.emit_by_name::<gst::FlowReturn>("push-buffer", &[&buffer(&info, number)]);
+            source.push_buffer(buffer(&info, number)).unwrap();
         }
-        source.emit_by_name::<gst::FlowReturn>("end-of-stream", &[]);
+        source.end_of_stream().unwrap();
         for (name, strength) in [("a", 1.0), ("b", 0.3), ("c", 0.0)] {
             let sink = pipeline.by_name(name).unwrap().downcast::<gst_app::AppSink>().unwrap();
             let mut settings = settings(backend);
