@@ -18,6 +18,12 @@ pub trait Backend: Send {
     /// The name of the GPU adapter, or of what the CPU does.
     fn adapter(&self) -> &str;
 
+    /// Whether frames on [`Pages`](crate::gpu::pages::Pages) are read and written where they lie, so that it pays
+    /// to have them there.
+    fn uses_pages(&self) -> bool {
+        false
+    }
+
     /// How many slots there are: frames that can be worked on at a time.
     fn slots(&self) -> usize;
 

@@ -284,12 +284,13 @@ pub trait FrameMemory: Send {
     /// The input's planes, one for each of [`FrameInfo::planes`].
     fn input(&self) -> Planes<'_>;
 
-    /// Input and output together. Called at most when the frame is applied, so that the owner may put off
-    /// finding memory for the output until it is known to be needed.
+    /// Input and output together: the same memory only where `in_place` is true and it is the owner's alone.
+    /// First called when the frame is applied, so that the owner may put off finding memory for the output
+    /// until it is known to be needed; called again, it gives the same output.
     ///
     /// # Errors
     /// If no memory can be had ([`FrameError::Memory`]).
-    fn access(&mut self) -> Result<Access<'_>, FrameError>;
+    fn access(&mut self, in_place: bool) -> Result<Access<'_>, FrameError>;
 }
 
 #[cfg(test)]

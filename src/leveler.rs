@@ -162,6 +162,11 @@ impl<M: FrameMemory> Leveler<M> {
         (self.backend.name(), self.backend.adapter())
     }
 
+    /// Whether it pays to have frames on [`Pages`](crate::gpu::pages::Pages).
+    pub fn uses_pages(&self) -> bool {
+        self.backend.uses_pages()
+    }
+
     /// Frames that are held back before the first comes out.
     pub fn depth(&self) -> usize {
         self.depth

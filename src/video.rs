@@ -119,6 +119,22 @@ enum Input {
     Writable(MappedBuffer<Writable>),
 }
 
+impl Input {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Input::Readable(mapped) => mapped.as_slice(),
+            Input::Writable(mapped) => mapped.as_slice(),
+        }
+    }
+
+    fn buffer(&self) -> &gst::BufferRef {
+        match self {
+            Input::Readable(mapped) => mapped.buffer(),
+            Input::Writable(mapped) => mapped.buffer(),
+        }
+    }
+}
+
 /// A GStreamer buffer on its way through the leveler, and the buffer that it is written to.
 pub struct GstFrame {
     input: Input,
@@ -163,43 +179,37 @@ impl GstFrame {
         };
         (input, self.output.map(|(mapped, _)| mapped.into_buffer()))
     }
-
-    fn bytes(&self) -> &[u8] {
-        match &self.input {
-            Input::Readable(mapped) => mapped.as_slice(),
-            Input::Writable(mapped) => mapped.as_slice(),
-        }
-    }
 }
 
 impl FrameMemory for GstFrame {
     fn input(&self) -> Planes<'_> {
-        self.places.planes(self.bytes())
+        self.places.planes(self.input.bytes())
     }
 
-    fn access(&mut self) -> Result<Access<'_>, FrameError> {
-        match &mut self.input {
-            Input::Writable(mapped) => Ok(Access::InPlace(self.places.planes_mut(mapped.as_mut_slice()))),
-            Input::Readable(mapped) => {
-                if self.output.is_none() {
-                    let buffer = (self.provider)(mapped.buffer())?;
-                    let places = Places::of(&buffer, &self.info)?;
-                    if !places.are_apart(&self.info, buffer.size()) {
-                        return Err(FrameError::Memory("the output buffer's planes do not fit into it".into()));
-                    }
-                    let output = buffer
-                        .into_mapped_buffer_writable()
-                        .map_err(|_| FrameError::Memory("the output buffer cannot be mapped for writing".into()))?;
-                    self.output = Some((output, places));
-                }
-                match &mut self.output {
-                    Some((output, places)) => Ok(Access::Copy {
-                        input: self.places.planes(mapped.as_slice()),
-                        output: places.planes_mut(output.as_mut_slice()),
-                    }),
-                    None => unreachable!("found above"),
-                }
+    fn access(&mut self, in_place: bool) -> Result<Access<'_>, FrameError> {
+        if in_place && self.output.is_none() && matches!(self.input, Input::Writable(_)) {
+            return match &mut self.input {
+                Input::Writable(mapped) => Ok(Access::InPlace(self.places.planes_mut(mapped.as_mut_slice()))),
+                Input::Readable(_) => unreachable!("matched above"),
+            };
+        }
+        if self.output.is_none() {
+            let buffer = (self.provider)(self.input.buffer())?;
+            let places = Places::of(&buffer, &self.info)?;
+            if !places.are_apart(&self.info, buffer.size()) {
+                return Err(FrameError::Memory("the output buffer's planes do not fit into it".into()));
             }
+            let output = buffer
+                .into_mapped_buffer_writable()
+                .map_err(|_| FrameError::Memory("the output buffer cannot be mapped for writing".into()))?;
+            self.output = Some((output, places));
+        }
+        match &mut self.output {
+            Some((output, places)) => Ok(Access::Copy {
+                input: self.places.planes(self.input.bytes()),
+                output: places.planes_mut(output.as_mut_slice()),
+            }),
+            None => unreachable!("found above"),
         }
     }
 }

@@ -42,8 +42,8 @@ impl FrameMemory for InFlight {
         self.frame.input()
     }
 
-    fn access(&mut self) -> Result<Access<'_>, FrameError> {
-        self.frame.access()
+    fn access(&mut self, in_place: bool) -> Result<Access<'_>, FrameError> {
+        self.frame.access(in_place)
     }
 }
 

@@ -1,9 +1,8 @@
 //! `autolevels adapters`: the GPUs that were seen, and the one that `auto` takes.
 
 use std::fmt::Write as _;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
+use autolevels::gpu::{self, AdapterInfo, AdapterKind};
 use serde::Serialize;
 
 use super::Ending;
@@ -16,103 +15,74 @@ pub struct Arguments {
     json: bool,
 }
 
-/// One adapter, as it is shown.
+/// One adapter, as `--json` shows it.
 #[derive(Serialize)]
-struct Adapter {
+struct Row<'a> {
     /// What `--adapter` may name it by.
     index: usize,
-    name: String,
+    name: &'a str,
     /// `discrete`, `integrated`, `virtual`, `cpu` or `other`.
     kind: &'static str,
-    driver: String,
+    driver: &'a str,
     /// The interface to the driver: `vulkan`, `metal`, `dx12`, `gl`.
-    api: String,
+    api: &'a str,
     /// Most invocations of a workgroup, and bytes that they share.
     workgroup_threads: u32,
     workgroup_bytes: u32,
-    /// Longest side of a texture, in texels of four samples.
+    /// Longest side of a plane, in texels of four samples across and rows down.
     texture_texels: u32,
+    /// Most bytes of a frame.
+    frame_bytes: u64,
     /// Whether `backend=auto` takes it, and why (or why not).
     auto: bool,
-    reason: &'static str,
+    reason: String,
 }
 
 pub fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
-    let adapters = list();
+    let adapters = gpu::adapters();
+    let auto = gpu::automatic(&adapters);
     let mut text = String::new();
-    if arguments.json {
-        for adapter in &adapters {
-            writeln!(text, "{}", serde_json::to_string(adapter)?)?;
-        }
-    } else {
-        for adapter in &adapters {
-            let Adapter { index, name, kind, driver, api, workgroup_threads, workgroup_bytes, .. } = adapter;
-            let mark = if adapter.auto { '*' } else { ' ' };
-            writeln!(text, "{mark} {index}: {name} ({kind}, {api}, {driver})")?;
+    for adapter in &adapters {
+        let row = row(adapter, auto == Some(adapter));
+        if arguments.json {
+            writeln!(text, "{}", serde_json::to_string(&row)?)?;
+        } else {
+            let mark = if row.auto { '*' } else { ' ' };
+            writeln!(text, "{mark} {}: {} ({}, {}, {})", row.index, row.name, row.kind, row.api, row.driver)?;
             writeln!(
                 text,
-                "     workgroups of {workgroup_threads} sharing {workgroup_bytes} bytes; {}",
-                adapter.reason
+                "     workgroups of {} sharing {} bytes; frames up to {} MB; {}",
+                row.workgroup_threads,
+                row.workgroup_bytes,
+                row.frame_bytes / 1_000_000,
+                row.reason
             )?;
         }
-        if !adapters.iter().any(|adapter| adapter.auto) {
-            writeln!(text, "No adapter that --backend auto takes: the CPU does the work.")?;
-        }
+    }
+    if auto.is_none() && !arguments.json {
+        writeln!(text, "No adapter that --backend auto takes: the CPU does the work.")?;
     }
     std::io::Write::write_all(&mut std::io::stdout().lock(), text.as_bytes())?;
     Ok(Ending::Done)
 }
 
-fn list() -> Vec<Adapter> {
-    let backends = wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12;
-    let mut adapters: Vec<Adapter> = enumerate(backends).iter().enumerate().map(describe).collect();
-    let rank =
-        |adapter: &Adapter| ["discrete", "integrated", "virtual", "other"].iter().position(|k| *k == adapter.kind);
-    let best = adapters.iter().filter_map(|adapter| Some((rank(adapter)?, adapter.index))).min().map(|best| best.1);
-    for adapter in &mut adapters {
-        adapter.auto = best == Some(adapter.index);
-        adapter.reason = match adapter.kind {
-            "cpu" => "software, slower than the CPU backend: taken only when asked for",
-            _ if adapter.auto => "taken: the best kind of GPU here",
-            _ => "not taken: another one is as good or better",
-        };
-    }
-    adapters
-}
-
-fn describe((index, adapter): (usize, &wgpu::Adapter)) -> Adapter {
-    let (info, limits) = (adapter.get_info(), adapter.limits());
-    let kind = match info.device_type {
-        wgpu::DeviceType::DiscreteGpu => "discrete",
-        wgpu::DeviceType::IntegratedGpu => "integrated",
-        wgpu::DeviceType::VirtualGpu => "virtual",
-        wgpu::DeviceType::Cpu => "cpu",
-        wgpu::DeviceType::Other => "other",
-    };
-    Adapter {
-        index,
-        name: info.name,
-        kind,
-        driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
-        api: info.backend.to_str().to_owned(),
-        workgroup_threads: limits.max_compute_invocations_per_workgroup,
-        workgroup_bytes: limits.max_compute_workgroup_storage_size,
-        texture_texels: limits.max_texture_dimension_2d,
-        auto: false,
-        reason: "",
-    }
-}
-
-fn enumerate(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
-    let descriptor = wgpu::InstanceDescriptor { backends, ..wgpu::InstanceDescriptor::new_without_display_handle() };
-    let instance = wgpu::Instance::new(descriptor);
-    let mut adapters = pin!(instance.enumerate_adapters(backends));
-    let mut context = Context::from_waker(Waker::noop());
-    loop {
-        // Native adapters are there at once; only in a browser does this take time.
-        match adapters.as_mut().poll(&mut context) {
-            Poll::Ready(adapters) => return adapters,
-            Poll::Pending => std::thread::yield_now(),
-        }
+fn row(adapter: &AdapterInfo, auto: bool) -> Row<'_> {
+    Row {
+        index: adapter.index,
+        name: &adapter.name,
+        kind: adapter.kind.name(),
+        driver: &adapter.driver,
+        api: &adapter.backend,
+        workgroup_threads: adapter.workgroup_threads,
+        workgroup_bytes: adapter.workgroup_bytes,
+        texture_texels: adapter.max_texels,
+        frame_bytes: adapter.max_frame,
+        auto,
+        reason: match (&adapter.unfit, adapter.kind) {
+            (Some(reason), _) => format!("not taken: {reason}"),
+            (None, AdapterKind::Cpu) => "software, slower than the CPU backend: taken only when asked for".into(),
+            (None, _) if auto => "taken: the best kind of GPU here".into(),
+            (None, _) => "not taken: another one is as good or better".into(),
+        },
     }
 }

@@ -3,6 +3,7 @@
 mod adapters;
 mod analyze;
 mod args;
+mod bench;
 mod file;
 mod interrupt;
 mod keys;
@@ -32,6 +33,7 @@ enum Job {
     Launch(launch::Arguments),
     Analyze(Box<analyze::Arguments>),
     Adapters(adapters::Arguments),
+    Bench(bench::Arguments),
 }
 
 /// How a job ended, if it did not fail.
@@ -66,6 +68,7 @@ pub fn run() -> ExitCode {
         Job::Launch(arguments) => launch::run(&arguments),
         Job::Analyze(arguments) => analyze::run(&arguments),
         Job::Adapters(arguments) => adapters::run(&arguments),
+        Job::Bench(arguments) => bench::run(&arguments),
     };
     match ending {
         Ok(Ending::Done) => ExitCode::SUCCESS,

@@ -1,24 +1,58 @@
-//! Measure and apply on the CPU.
+//! Measure and apply on the CPU: the same results as on the GPU, bit for bit.
+//!
+//! [`histogram`] and [`apply`] are named like the shaders. Both go through the frame in bands of rows, which
+//! [`pool`] shares out to threads; in a band they go row by row with the inner loops of [`kernels`], or their
+//! faster likes for what the processor has (see [`Path`]). Nothing is allocated per frame.
+
+mod apply;
+mod histogram;
+mod kernels;
+pub(crate) mod pool;
+#[cfg(target_arch = "x86_64")]
+mod x86;
 
 use crate::backend::{Backend, BackendError};
-use crate::frame::{Access, FrameInfo, FrameMemory, Lane};
+use crate::frame::{FrameInfo, FrameMemory};
 use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::statistics::Statistics;
+use apply::Apply;
+use histogram::Measure;
+pub use kernels::Path;
 
-/// The CPU backend.
+/// The CPU backend. Measures when told to measure, applies when told to apply, and puts nothing off.
 pub struct Cpu {
     info: FrameInfo,
-    grid: Grid,
-    slots: Vec<(Statistics, Option<Curves>)>,
+    measure: Measure,
+    apply: Apply,
+    slots: Vec<Statistics>,
 }
 
 impl Cpu {
-    /// A backend for frames as described by `info`, with `slots` of them at a time.
+    /// A backend for frames as described by `info`, with `slots` of them at a time, as fast as this machine can.
     pub fn new(info: &FrameInfo, slots: usize) -> Cpu {
+        // Below this many samples a thread has not begun before the others are done.
+        const SAMPLES_PER_THREAD: usize = 200_000;
+        let samples: usize = info.planes.iter().map(|plane| plane.samples * plane.rows).sum();
+        let threads = (samples / SAMPLES_PER_THREAD).clamp(1, pool::threads());
+        Cpu::with(info, slots, Path::best(), threads)
+    }
+
+    /// A backend that runs the inner loops of `path` on `threads` threads.
+    ///
+    /// # Panics
+    /// If this machine does not have `path`, or without a thread.
+    pub fn with(info: &FrameInfo, slots: usize, path: Path, threads: usize) -> Cpu {
+        assert!(path.is_available(), "this processor does not have {}", path.name());
+        assert!(threads > 0, "the CPU backend works on one thread at least");
         let grid = Grid::new(info);
         let empty = Statistics::empty(info.range.codes(), grid.chunks());
-        Cpu { info: info.clone(), grid, slots: vec![(empty, None); slots] }
+        Cpu {
+            info: info.clone(),
+            measure: Measure::new(info, grid, path, threads),
+            apply: Apply::new(info, path, threads),
+            slots: vec![empty; slots],
+        }
     }
 }
 
@@ -28,7 +62,7 @@ impl Backend for Cpu {
     }
 
     fn adapter(&self) -> &str {
-        "CPU"
+        self.apply.path().name()
     }
 
     fn slots(&self) -> usize {
@@ -38,39 +72,17 @@ impl Backend for Cpu {
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
         let planes = memory.input();
         self.info.check(&planes)?;
-        let statistics = &mut self.slots[slot].0;
-        *statistics = Statistics::empty(self.info.range.codes(), self.grid.chunks());
-        let shape = self.info.measured();
-        let lanes = shape.lanes.len();
-        for (down, rows) in self.grid.rows.windows(2).enumerate() {
-            for (across, columns) in self.grid.columns.windows(2).enumerate() {
-                let chunk = &mut statistics.chunks[down * self.grid.across() + across];
-                for y in rows[0]..rows[1] {
-                    let row = &planes[0].data[y * planes[0].stride..][..shape.samples];
-                    for unit in columns[0]..columns[1] {
-                        let mut pixel = unit * shape.unit_pixels;
-                        for (lane, sample) in shape.lanes.iter().zip(&row[unit * lanes..]) {
-                            if *lane == Lane::Luma && pixel < self.info.width {
-                                statistics.luma[usize::from(*sample)] += 1;
-                                chunk.sum += u32::from(*sample);
-                                chunk.count += 1;
-                                pixel += 1;
-                            }
-                        }
-                    }
-                }
-            }
-        }
+        self.measure.run(planes[0], &mut self.slots[slot]);
         Ok(())
     }
 
     fn statistics(&mut self, slot: usize, statistics: &mut Statistics) -> Result<(), BackendError> {
-        statistics.clone_from(&self.slots[slot].0);
+        statistics.clone_from(&self.slots[slot]);
         Ok(())
     }
 
-    fn apply(&mut self, slot: usize, _memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
-        self.slots[slot].1 = Some(curves.clone());
+    fn apply(&mut self, _slot: usize, memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
+        self.apply.run(&self.info, memory.access(true)?, curves)?;
         Ok(())
     }
 
@@ -78,30 +90,7 @@ impl Backend for Cpu {
         Ok(())
     }
 
-    fn finish(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
-        let curves = self.slots[slot].1.take().expect("apply was called for this slot");
-        let mut output = match memory.access()? {
-            Access::InPlace(planes) => planes,
-            Access::Copy { input, mut output } => {
-                for ((from, to), shape) in input.iter().zip(&mut output).zip(&self.info.planes) {
-                    for y in 0..shape.rows {
-                        to.data[y * to.stride..][..shape.samples]
-                            .copy_from_slice(&from.data[y * from.stride..][..shape.samples]);
-                    }
-                }
-                output
-            }
-        };
-        for (plane, shape) in output.iter_mut().zip(&self.info.planes) {
-            for y in 0..shape.rows {
-                let row = &mut plane.data[y * plane.stride..][..shape.samples];
-                for (sample, lane) in row.iter_mut().zip(shape.lanes.iter().cycle()) {
-                    if let Some(curve) = lane.curve() {
-                        *sample = curves.tables[curve][usize::from(*sample)] as u8;
-                    }
-                }
-            }
-        }
+    fn finish(&mut self, _slot: usize, _memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
         Ok(())
     }
 }

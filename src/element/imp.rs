@@ -20,6 +20,7 @@ use super::{CAT, log_bridge, messages, properties};
 use crate::backend::BackendError;
 use crate::frame::{Format, FrameError, FrameInfo, LumaWeights, Range};
 use crate::leveler::{Done, Leveler, Outcome, Timing};
+use crate::pool::PagePool;
 use crate::settings::{BackendChoice, PostMessages, SettingError, Settings};
 use crate::video::{GstFrame, OutputProvider, frame_info};
 
@@ -204,6 +205,14 @@ impl AutoLevels {
         }
     }
 
+    /// A pool of memory that the GPU uses in place, and the size of its buffers, if that is how it works.
+    fn page_pool(&self) -> Option<(PagePool, u32)> {
+        let streaming = lock(&self.streaming);
+        let streaming = streaming.as_ref().filter(|streaming| streaming.leveler.uses_pages())?;
+        let info = streaming.info.as_ref()?;
+        Some((PagePool::new(info, 0)?, u32::try_from(info.size()).ok()?))
+    }
+
     /// Forgets past frames: what comes next is unrelated to them.
     fn reset(&self, why: &str) {
         if let Some(streaming) = lock(&self.streaming).as_mut() {
@@ -307,6 +316,32 @@ impl BaseTransformImpl for AutoLevels {
     fn stop(&self) -> Result<(), gst::ErrorMessage> {
         *lock(&self.streaming) = None;
         Ok(())
+    }
+
+    fn propose_allocation(
+        &self,
+        decide_query: Option<&gst::query::Allocation>,
+        query: &mut gst::query::Allocation,
+    ) -> Result<(), gst::LoggableError> {
+        if let Some((pool, size)) = self.page_pool() {
+            query.add_allocation_pool(Some(&pool), size, 0, 0);
+        }
+        self.parent_propose_allocation(decide_query, query)
+    }
+
+    fn decide_allocation(&self, query: &mut gst::query::Allocation) -> Result<(), gst::LoggableError> {
+        // What downstream offers is what it can use best; else the GPU's own memory saves a copy.
+        let offered = query.allocation_pools().next().is_some_and(|(pool, ..)| pool.is_some());
+        if let Some((pool, size)) = self.page_pool().filter(|_| !offered) {
+            let first = query.allocation_pools().next();
+            let (min, max) = first.as_ref().map_or((0, 0), |(_, _, min, max)| (*min, *max));
+            if first.is_some() {
+                query.set_nth_allocation_pool(0, Some(&pool), size, min, max);
+            } else {
+                query.add_allocation_pool(Some(&pool), size, min, max);
+            }
+        }
+        self.parent_decide_allocation(query)
     }
 
     fn sink_event(&self, event: gst::Event) -> bool {

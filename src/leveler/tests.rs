@@ -15,7 +15,7 @@ impl FrameMemory for Grey {
         Planes::from_iter([Plane { data: &self.input, stride: WIDTH }])
     }
 
-    fn access(&mut self) -> Result<Access<'_>, FrameError> {
+    fn access(&mut self, _in_place: bool) -> Result<Access<'_>, FrameError> {
         if self.deny {
             return Err(FrameError::Memory("denied".into()));
         }

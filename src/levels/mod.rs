@@ -1,14 +1,48 @@
 //! Decide: from the statistics of a frame and the memory of those before it to the curves.
 //!
-//! Pure and deterministic: no GPU, no pipeline, no clock of its own.
+//! Pure and deterministic: no GPU, no pipeline, no clock of its own. Within, levels are in 8-bit codes at every
+//! depth, and times in seconds of running time.
+//!
+//! [`points`] finds where the levels of a frame lie, `look` is what is kept of a frame, `exposure` tells whether the
+//! light changed, `cut` whether the scene did, `memory` holds the levels over time, `stretch` and `equalize` make a
+//! tone of them, and [`curves`] draws it into tables.
 
 pub mod curves;
+mod cut;
+mod equalize;
+mod exposure;
+mod look;
+mod memory;
+mod normal;
+pub mod points;
 pub mod statistics;
+mod stretch;
+#[cfg(test)]
+mod tests;
 
-use crate::frame::FrameInfo;
-use crate::settings::Settings;
-use curves::Curves;
+use crate::frame::{FrameInfo, Lane};
+use crate::grid::Grid;
+use crate::settings::{Chroma, Mode, Settings};
+use curves::{Curves, Drawer};
+use equalize::Warp;
+use exposure::Fitter;
+use look::Look;
+use memory::{Change, Memory, Tuning};
+use points::{Distribution, unit};
 use statistics::Statistics;
+use stretch::{Ends, Line};
+
+/// Seconds from one frame to the next where the timestamps do not tell.
+const USUAL_DELTA: f64 = 0.04;
+/// A jump in time of more seconds than this, or of more than a few frames, is another place in the stream.
+const JUMP: f64 = 1.0;
+/// Timestamps that go back by less than this many seconds are taken for jitter.
+const JITTER: f64 = 0.05;
+/// Seconds that two frames lie apart, at least, to be compared: at high frame rates every second one or fewer are,
+/// so that a slow change is not lost in the noise, and the levels do not depend on the frame rate.
+const BASELINE: f64 = 0.03;
+/// The `smoothing` at which the time constants are what their names say.
+const USUAL_SMOOTHING: f64 = 0.5;
 
 /// What was decided on a frame, for people and programs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -38,25 +72,64 @@ pub struct Decision {
 pub struct Levels {
     info: FrameInfo,
     decision: Decision,
+    clock: Clock,
+    /// What is known from the frame that the next ones are compared with.
+    held: Option<Memory>,
+    reference: Look,
+    /// Seconds since the reference.
+    since: f64,
+    /// The clipping that the held ends were made with.
+    clip: (f64, f64),
+    now: Look,
+    distribution: Distribution,
+    fitter: Fitter,
 }
 
 impl Levels {
     /// Fresh levels for frames as described by `info`.
     pub fn new(info: &FrameInfo) -> Levels {
-        let decision = Decision { curves: Curves::identity(info.range.codes()), report: Report::default() };
-        Levels { info: info.clone(), decision }
+        let (black, white) = (f64::from(info.range.black), f64::from(info.range.white));
+        let report = Report { black, white, gain: 1.0, exposure: 1.0, cut: 0.0, mean: black };
+        Levels {
+            info: info.clone(),
+            decision: Decision { curves: Curves::identity(info.range.codes()), report },
+            clock: Clock::default(),
+            held: None,
+            reference: Look::new(),
+            since: 0.0,
+            clip: (0.0, 0.0),
+            now: Look::new(),
+            distribution: Distribution::default(),
+            fitter: Fitter::new(Grid::new(info).across()),
+        }
     }
 
     /// Decides on the next frame from its `statistics`. `time` is its running time in seconds, if it has one.
+    ///
+    /// A frame without votes is levelled as the one before it. If time goes back, or jumps by more than about a
+    /// second, the levels start afresh.
     pub fn decide(&mut self, statistics: &Statistics, settings: &Settings, time: Option<f64>) -> &Decision {
-        let _ = (time, settings);
-        let first = statistics.luma.iter().position(|n| *n > 0).unwrap_or(0) as f64;
-        let last = statistics.luma.iter().rposition(|n| *n > 0).unwrap_or(0) as f64;
-        let (low, high) = (f64::from(self.info.range.black), f64::from(self.info.range.white));
-        let gain = (high - low) / (last - first).max((high - low) / 4.0);
-        for (code, out) in self.decision.curves.tables[0].iter_mut().enumerate() {
-            *out = (low + gain * (code as f64 - first)).round().clamp(0.0, f64::from(self.info.range.max)) as u16;
+        match self.clock.advance(time) {
+            Some(delta) => self.since += delta,
+            None => self.held = None,
         }
+        let range = self.info.range;
+        if !self.distribution.fill(&statistics.luma, &range) {
+            return self.unmoved();
+        }
+        self.decision.report.mean = self.distribution.mean() * unit(&range);
+        if settings.freeze {
+            // Time that was held over is not made up for.
+            self.since = 0.0;
+            return self.unmoved();
+        }
+        let clip = (share(settings.clip_low / 100.0, 0.25), share(settings.clip_high / 100.0, 0.25));
+        self.now.fill(&self.distribution, &statistics.chunks, unit(&range), clip);
+        let tuning = self.tuning(settings);
+        let (memory, change) = self.remember(settings, clip, &tuning);
+        self.draw(settings, &tuning, &memory);
+        self.decision.report.exposure = change.exposure;
+        self.decision.report.cut = change.cut;
         &self.decision
     }
 
@@ -69,4 +142,125 @@ impl Levels {
     pub fn reset(&mut self) {
         *self = Levels::new(&self.info);
     }
+
+    fn unmoved(&mut self) -> &Decision {
+        self.decision.report.exposure = 1.0;
+        self.decision.report.cut = 0.0;
+        &self.decision
+    }
+
+    fn tuning(&self, settings: &Settings) -> Tuning {
+        let unit = unit(&self.info.range);
+        let nominal =
+            Ends { black: f64::from(self.info.range.black) / unit, white: f64::from(self.info.range.white) / unit };
+        let (black, white) = (share(settings.black, 1.0), share(settings.white, 1.0));
+        let (black, white) = if black < white { (black, white) } else { (0.0, 1.0) };
+        Tuning {
+            pace: settings.smoothing / USUAL_SMOOTHING,
+            cut: share(settings.cut, 1.0),
+            max_gain: share(settings.max_gain, 100.0).max(1.0),
+            nominal,
+            target: Ends { black: nominal.at(black), white: nominal.at(white) },
+        }
+    }
+
+    /// Brings the memory up to the present frame.
+    fn remember(&mut self, settings: &Settings, clip: (f64, f64), tuning: &Tuning) -> (Memory, Change) {
+        let held = self.held.filter(|_| settings.smoothing > 0.0 && self.now.means.len() == self.reference.means.len());
+        let (memory, change) = match held {
+            None => (Memory::fresh(&self.now, tuning), Change::NONE),
+            Some(mut held) => {
+                if clip != self.clip {
+                    held.shift(look::ends(&self.distribution, self.clip), self.now.ends);
+                    self.held = Some(held);
+                }
+                held.step(&self.reference, &self.now, self.since, tuning, &mut self.fitter)
+            }
+        };
+        self.clip = clip;
+        if held.is_none() || self.since >= BASELINE || change.cut > 0.0 {
+            self.held = Some(memory);
+            std::mem::swap(&mut self.reference, &mut self.now);
+            self.since = 0.0;
+        }
+        (memory, change)
+    }
+
+    /// Draws the curves that the memory and the settings ask for.
+    fn draw(&mut self, settings: &Settings, tuning: &Tuning, memory: &Memory) {
+        let range = self.info.range;
+        let Decision { curves, report } = &mut self.decision;
+        let line = Line::new(memory.ends, tuning.target, tuning.nominal, tuning.max_gain);
+        report.black = memory.ends.black * unit(&range);
+        report.white = memory.ends.white * unit(&range);
+        report.gain = line.gain;
+
+        let drawer = Drawer { range, strength: share(settings.strength, 1.0) };
+        let [luma, second, third] = &mut curves.tables;
+        let chroma_gain = match settings.mode {
+            Mode::Off => {
+                drawer.identity(luma);
+                1.0
+            }
+            Mode::Stretch => {
+                drawer.luma(luma, |x| line.at(x));
+                line.gain
+            }
+            Mode::Equalize => {
+                let warp = Warp::new(memory.ends, &memory.quantiles, memory.gain, tuning.max_gain);
+                let tone = |x: f64| line.at(warp.at(x));
+                drawer.luma(luma, tone);
+                equalize::spread_gain(&memory.quantiles, tone, tuning.max_gain)
+            }
+        };
+        if self.info.format.is_rgb() {
+            second.clone_from(luma);
+            third.clone_from(luma);
+        } else {
+            let follows = settings.chroma == Chroma::Follow && has_chroma(&self.info);
+            drawer.chroma(second, if follows { chroma_gain } else { 1.0 });
+            third.clone_from(second);
+        }
+    }
+}
+
+/// Running time, as the timestamps tell it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Clock {
+    last: Option<f64>,
+    delta: f64,
+}
+
+impl Clock {
+    /// Seconds since the frame before; `None` if this frame does not follow on it.
+    fn advance(&mut self, time: Option<f64>) -> Option<f64> {
+        let time = time.filter(|time| time.is_finite());
+        let last = self.last;
+        self.last = time.or(last.map(|last| last + USUAL_DELTA));
+        let (Some(time), Some(last)) = (time, last) else { return Some(USUAL_DELTA) };
+        let delta = time - last;
+        let usual = std::mem::replace(&mut self.delta, delta.max(0.0));
+        if delta < -JITTER || delta > f64::max(JUMP, 2.5 * usual) {
+            None
+        } else if delta <= 0.0 {
+            Some(USUAL_DELTA)
+        } else {
+            Some(delta)
+        }
+    }
+}
+
+fn has_chroma(info: &FrameInfo) -> bool {
+    info.planes.iter().any(|plane| plane.lanes.iter().any(|lane| matches!(lane, Lane::Cb | Lane::Cr)))
+}
+
+/// `x` within 0 to `most`, 0 if it is not a number.
+fn share(x: f64, most: f64) -> f64 {
+    if x.is_nan() { 0.0 } else { x.clamp(0.0, most) }
+}
+
+/// 0 below `low`, 1 above `high`, with a smooth step between.
+fn smoothstep(low: f64, high: f64, x: f64) -> f64 {
+    let t = ((x - low) / (high - low)).clamp(0.0, 1.0);
+    t * t * (3.0 - 2.0 * t)
 }

@@ -88,7 +88,7 @@ impl FrameMemory for Plain {
         self.places.iter().map(|&(offset, stride)| Plane { data: &self.bytes[offset..], stride }).collect()
     }
 
-    fn access(&mut self) -> Result<Access<'_>, FrameError> {
+    fn access(&mut self, _in_place: bool) -> Result<Access<'_>, FrameError> {
         let mut planes: Vec<PlaneMut> = Vec::new();
         let mut bytes = self.bytes.as_mut_slice();
         for &(offset, stride) in self.places.iter().rev() {

@@ -8,5 +8,6 @@ mod gaps;
 mod launch;
 mod metadata;
 mod negotiation;
+mod pages;
 mod pipelines;
 mod properties;

@@ -42,7 +42,7 @@ impl FrameMemory for ReadOnly {
     fn input(&self) -> Planes<'_> {
         self.0.input()
     }
-    fn access(&mut self) -> Result<Access<'_>, FrameError> {
+    fn access(&mut self, _in_place: bool) -> Result<Access<'_>, FrameError> {
         Err(FrameError::Memory("this frame is only measured".into()))
     }
 }

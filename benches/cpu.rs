@@ -1,0 +1,88 @@
+//! Measure and apply on the CPU: 1080p NV12 in place, by content, curve and threads; other formats and sizes on
+//! natural content. Throughput is in bytes of the frame.
+
+#[path = "../tests/common/mod.rs"]
+mod common;
+
+use autolevels::backend::Backend;
+use autolevels::cpu::{Cpu, Path};
+use autolevels::frame::{Format, FrameInfo, LumaWeights, Range};
+use autolevels::levels::curves::Curves;
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+
+use common::frames::{Content, TestFrame};
+
+const HD: (usize, usize) = (1920, 1080);
+
+fn info(format: Format, (width, height): (usize, usize)) -> FrameInfo {
+    FrameInfo::new(format, width, height, Range::LIMITED, LumaWeights::BT709)
+}
+
+fn table(curve: impl Fn(f64) -> f64) -> Vec<u16> {
+    (0..256).map(|code| curve(f64::from(code)).round().clamp(0.0, 255.0) as u16).collect()
+}
+
+/// A stretch, which is arithmetic, and a gamma curve, which is looked up.
+fn curves() -> [(&'static str, Curves); 2] {
+    let chroma = || table(|x| 128.0 + 1.3 * (x - 128.0));
+    let gamma = |x: f64| 255.0 * (x / 255.0).powf(0.8);
+    [
+        ("line", Curves { tables: [table(|x| 1.3 * x - 21.0), chroma(), chroma()] }),
+        ("table", Curves { tables: [table(gamma), chroma(), chroma()] }),
+    ]
+}
+
+fn contents(criterion: &mut Criterion) {
+    let info = info(Format::Nv12, HD);
+    let contents = [Content::Natural, Content::Noise, Content::Flat, Content::HalfBlack];
+    for threads in [1, 2] {
+        let mut group = criterion.benchmark_group(format!("1080p NV12, threads {threads}"));
+        group.throughput(Throughput::Bytes((HD.0 * HD.1 * 3 / 2) as u64));
+        let mut cpu = Cpu::with(&info, 1, Path::best(), threads);
+        for content in contents {
+            let mut frame = TestFrame::new(&info, content, 1, 0);
+            group.bench_function(format!("measure {}", content.name()), |bencher| {
+                bencher.iter(|| cpu.measure(0, &mut frame));
+            });
+        }
+        for (name, curves) in curves() {
+            let mut frame = TestFrame::new(&info, Content::Natural, 1, 0);
+            group.bench_function(format!("apply {name}"), |bencher| {
+                bencher.iter(|| cpu.apply(0, &mut frame, &curves));
+            });
+            let mut frame = TestFrame::new(&info, Content::Natural, 1, 0).copied(0);
+            group.bench_function(format!("apply {name}, copying"), |bencher| {
+                bencher.iter(|| cpu.apply(0, &mut frame, &curves));
+            });
+        }
+        group.finish();
+    }
+}
+
+fn formats_and_sizes(criterion: &mut Criterion) {
+    let formats = [Format::Yuy2, Format::Rgba, Format::Bgrx, Format::Rgb].map(|format| (format, HD));
+    let sizes = [(640, 360), (3840, 2160), (7680, 4320)].map(|size| (Format::Nv12, size));
+    for (format, size) in formats.into_iter().chain(sizes) {
+        let info = info(format, size);
+        let mut group = criterion.benchmark_group(format!("{info}, threads 1"));
+        let bytes: usize = info.planes.iter().map(|plane| plane.samples * plane.rows).sum();
+        group.throughput(Throughput::Bytes(bytes as u64));
+        let mut cpu = Cpu::with(&info, 1, Path::best(), 1);
+        let mut frame = TestFrame::new(&info, Content::Natural, 1, 0);
+        group.bench_function("measure", |bencher| bencher.iter(|| cpu.measure(0, &mut frame)));
+        for (name, curves) in curves() {
+            group.bench_function(format!("apply {name}"), |bencher| {
+                bencher.iter(|| cpu.apply(0, &mut frame, &curves));
+            });
+        }
+        group.finish();
+    }
+}
+
+criterion_group! {
+    name = benches;
+    config = Criterion::default().sample_size(20).warm_up_time(std::time::Duration::from_millis(300))
+        .measurement_time(std::time::Duration::from_secs(1));
+    targets = contents, formats_and_sizes
+}
+criterion_main!(benches);

@@ -1,0 +1,202 @@
+//! Measure: the luma histogram, and the luma sum and count of every chunk of the grid.
+//!
+//! Rows become rows of luma, one byte a pixel (those of a luma plane are it already), and are counted into
+//! several tables. Chunks cost next to nothing: a band of rows is summed column by column, and at its end the
+//! columns of each chunk are added up. A stripe of the band, no wider than the cache allows, goes first.
+
+use crate::frame::{Format, FrameInfo, Lane, Plane};
+use crate::grid::Grid;
+use crate::levels::statistics::{Chunk, Statistics};
+
+use super::kernels::{Path, RgbPixel, Tables, on_path};
+use super::pool;
+
+/// Pixels of a row that are worked on together. Even, so that a stripe starts with a YUYV pair.
+const STRIPE: usize = 4096;
+/// Rows whose samples a 16-bit sum of a column can hold.
+const MOST_ROWS: usize = 256;
+
+/// How a row becomes luma.
+#[derive(Clone, Copy, Debug)]
+enum Source {
+    /// It is luma.
+    Luma,
+    /// Every second sample is luma, from this one on.
+    EverySecond(usize),
+    /// Pixels of three or of four samples.
+    Rgb3(RgbPixel),
+    Rgb4(RgbPixel),
+}
+
+impl Source {
+    fn of(info: &FrameInfo) -> Source {
+        let lanes = info.measured().lanes;
+        let place = |lane: Lane| lanes.iter().position(|other| *other == lane);
+        match [Lane::Red, Lane::Green, Lane::Blue].map(place) {
+            [Some(red), Some(green), Some(blue)] => {
+                let pixel = RgbPixel { places: [red, green, blue], alpha: info.alpha(), weights: info.weights.0 };
+                if lanes.len() == 4 { Source::Rgb4(pixel) } else { Source::Rgb3(pixel) }
+            }
+            _ if matches!(info.format, Format::Yuy2 | Format::Uyvy) => {
+                Source::EverySecond(usize::from(lanes[0] != Lane::Luma))
+            }
+            _ => Source::Luma,
+        }
+    }
+
+    /// Samples of one pixel.
+    fn samples(&self) -> usize {
+        match self {
+            Source::Luma => 1,
+            Source::EverySecond(_) => 2,
+            Source::Rgb3(_) => 3,
+            Source::Rgb4(_) => 4,
+        }
+    }
+}
+
+/// What a thread counts into.
+struct Counts {
+    tables: Tables,
+    /// Sums of the stripe's columns: luma, and pixels that do not vote.
+    columns: [u16; STRIPE],
+    blind_columns: [u16; STRIPE],
+    /// One row of the stripe: luma, 0 where a pixel does not vote, and 1 there.
+    luma: [u8; STRIPE],
+    blind: [u8; STRIPE],
+    /// Pixels that do not vote; they were counted at code 0.
+    blind_pixels: u32,
+}
+
+/// Measures frames of one kind.
+pub struct Measure {
+    path: Path,
+    source: Source,
+    width: usize,
+    /// Edges of the columns of chunks in pixels, and of their rows.
+    columns: Vec<usize>,
+    rows: Vec<usize>,
+    counts: Vec<Box<Counts>>,
+}
+
+impl Measure {
+    pub fn new(info: &FrameInfo, grid: Grid, path: Path, threads: usize) -> Measure {
+        let pixels = |unit: &usize| (unit * info.measured().unit_pixels).min(info.width);
+        let counts = || {
+            Box::new(Counts {
+                tables: [[0; 256]; 8],
+                columns: [0; STRIPE],
+                blind_columns: [0; STRIPE],
+                luma: [0; STRIPE],
+                blind: [0; STRIPE],
+                blind_pixels: 0,
+            })
+        };
+        Measure {
+            path,
+            source: Source::of(info),
+            width: info.width,
+            columns: grid.columns.iter().map(pixels).collect(),
+            rows: grid.rows,
+            counts: (0..threads).map(|_| counts()).collect(),
+        }
+    }
+
+    /// Measures a plane, which holds all rows, into `statistics` of the right shape.
+    pub fn run(&mut self, plane: Plane, statistics: &mut Statistics) {
+        let Measure { path, source, width, columns, rows, counts } = self;
+        let bands = rows.windows(2).zip(statistics.chunks.chunks_mut(columns.len() - 1));
+        pool::share(counts, bands, |counts, (rows, chunks)| {
+            let band = Band { path: *path, source, width: *width, columns, plane, rows: (rows[0], rows[1]) };
+            band.measure(counts, chunks);
+        });
+        statistics.luma.fill(0);
+        for counts in counts {
+            for (code, sum) in statistics.luma.iter_mut().enumerate() {
+                *sum += counts.tables.iter().map(|table| table[code]).sum::<u32>();
+            }
+            statistics.luma[0] -= counts.blind_pixels;
+            counts.tables = [[0; 256]; 8];
+            counts.blind_pixels = 0;
+        }
+    }
+}
+
+/// One row of chunks.
+struct Band<'a> {
+    path: Path,
+    source: &'a Source,
+    width: usize,
+    columns: &'a [usize],
+    plane: Plane<'a>,
+    rows: (usize, usize),
+}
+
+impl Band<'_> {
+    fn measure(&self, counts: &mut Counts, chunks: &mut [Chunk]) {
+        chunks.fill(Chunk::default());
+        for left in (0..self.width).step_by(STRIPE) {
+            let right = (left + STRIPE).min(self.width);
+            for top in (self.rows.0..self.rows.1).step_by(MOST_ROWS) {
+                let bottom = (top + MOST_ROWS).min(self.rows.1);
+                let before = counts.blind_pixels;
+                for y in top..bottom {
+                    let samples = self.source.samples();
+                    let row = &self.plane.data[y * self.plane.stride..][left * samples..right * samples];
+                    self.count_row(row, right - left, counts);
+                }
+                let has_blind = counts.blind_pixels > before;
+                self.add_up(left, right, bottom - top, has_blind, counts, chunks);
+            }
+        }
+    }
+
+    fn count_row(&self, row: &[u8], pixels: usize, counts: &mut Counts) {
+        let Counts { tables, columns, blind_columns, luma, blind, blind_pixels } = counts;
+        let (columns, luma, blind) = (&mut columns[..pixels], &mut luma[..pixels], &mut blind[..pixels]);
+        match self.source {
+            Source::Luma => return on_path!(self.path, count(row, tables, columns)),
+            Source::EverySecond(first) => on_path!(self.path, every_second(row, *first, luma)),
+            Source::Rgb3(pixel) => on_path!(self.path, weigh3(row, pixel, luma)),
+            Source::Rgb4(pixel) => {
+                on_path!(self.path, weigh4(row, pixel, luma));
+                if let Some(alpha) = pixel.alpha {
+                    let found = on_path!(self.path, find_blind(row, alpha, luma, blind));
+                    if found > 0 {
+                        *blind_pixels += found;
+                        on_path!(self.path, add(blind, &mut blind_columns[..pixels]));
+                    }
+                }
+            }
+        }
+        on_path!(self.path, count(luma, tables, columns));
+    }
+
+    /// Adds the columns of a stripe, of so many rows, to their chunks, and clears them.
+    fn add_up(
+        &self,
+        left: usize,
+        right: usize,
+        rows: usize,
+        has_blind: bool,
+        counts: &mut Counts,
+        chunks: &mut [Chunk],
+    ) {
+        let sum = |columns: &[u16]| columns.iter().map(|column| u32::from(*column)).sum::<u32>();
+        for (edges, chunk) in self.columns.windows(2).zip(chunks) {
+            let (from, to) = (edges[0].max(left), edges[1].min(right));
+            if from >= to {
+                continue;
+            }
+            chunk.sum += sum(&counts.columns[from - left..to - left]);
+            chunk.count += (rows * (to - from)) as u32;
+            if has_blind {
+                chunk.count -= sum(&counts.blind_columns[from - left..to - left]);
+            }
+        }
+        counts.columns[..right - left].fill(0);
+        if has_blind {
+            counts.blind_columns[..right - left].fill(0);
+        }
+    }
+}

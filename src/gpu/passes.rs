@@ -1,0 +1,258 @@
+//! The shaders, their pipelines and what they are bound to.
+
+use std::borrow::Cow;
+
+use crate::frame::FrameInfo;
+
+use super::adapter::Gpu;
+use super::geometry::{Geometry, luma_constants};
+
+/// Most planes of a frame.
+pub const MOST_PLANES: usize = 3;
+/// Fewest invocations of a workgroup that the passes are content with.
+pub const FEWEST_THREADS: u32 = 32;
+/// Most invocations of a workgroup in y, which are those of `reduce.wgsl`.
+pub const MOST_THREADS_DOWN: u32 = 16;
+/// Codes of a sample, and so counts of a table.
+pub const CODES: usize = 256;
+/// Bytes of the three curves of a frame.
+pub const CURVE_BYTES: u64 = 3 * CODES as u64;
+/// Codes that a workgroup of the reduction takes. As in `reduce.wgsl`.
+const CODES_EACH: u32 = 16;
+
+macro_rules! shader {
+    ($($file:literal),+) => { concat!($(include_str!(concat!("../../shaders/", $file))),+) };
+}
+
+/// Name and source of the shaders. The name is that of the entry point too.
+pub const SHADERS: [(&str, &str); 4] = [
+    ("histogram", shader!("shared/stream.wgsl", "histogram.wgsl")),
+    ("load", shader!("shared/stream.wgsl", "shared/blocks.wgsl", "load.wgsl")),
+    ("reduce", shader!("reduce.wgsl")),
+    ("apply", shader!("shared/stream.wgsl", "shared/blocks.wgsl", "apply.wgsl")),
+];
+
+/// What a binding is.
+#[derive(Clone, Copy)]
+enum Kind {
+    Uniform,
+    Read,
+    ReadWrite,
+    Texture,
+    StoreTexture,
+}
+
+use Kind::{Read, ReadWrite, StoreTexture, Texture, Uniform};
+
+/// The bindings of each pass's first group; the second is the frame's memory.
+const HISTOGRAM: &[Kind] = &[Uniform, StoreTexture, ReadWrite, ReadWrite];
+const LOAD: &[Kind] = &[Uniform, StoreTexture, StoreTexture];
+const REDUCE: &[Kind] = &[Read, ReadWrite];
+const APPLY: &[Kind] = &[Uniform, Texture, Texture, Texture, Read];
+const SOURCE: &[Kind] = &[Uniform, Read];
+const DESTINATION: &[Kind] = &[Uniform, ReadWrite];
+
+/// A compiled pass with its first group.
+struct Pass {
+    pipeline: wgpu::ComputePipeline,
+    group: wgpu::BindGroupLayout,
+}
+
+/// The passes of a stream.
+pub struct Passes {
+    histogram: Pass,
+    load: Pass,
+    reduce: Pass,
+    apply: Pass,
+    source: wgpu::BindGroupLayout,
+    destination: wgpu::BindGroupLayout,
+    geometry: Geometry,
+}
+
+/// What a slot's passes work on.
+pub struct Resources<'a> {
+    pub stream: &'a wgpu::Buffer,
+    pub textures: &'a [wgpu::TextureView; MOST_PLANES],
+    pub tables: &'a wgpu::Buffer,
+    pub statistics: &'a wgpu::Buffer,
+    pub curves: &'a wgpu::Buffer,
+}
+
+/// A slot's resources, bound.
+pub struct Bound {
+    histogram: wgpu::BindGroup,
+    load: wgpu::BindGroup,
+    reduce: wgpu::BindGroup,
+    apply: wgpu::BindGroup,
+}
+
+impl Passes {
+    /// Compiles the passes for frames as described by `info`. `edit` may change a shader's source.
+    pub fn new(gpu: &Gpu, info: &FrameInfo, geometry: &Geometry, edit: impl Fn(&str) -> String) -> Passes {
+        let source = layout(gpu, SOURCE);
+        let destination = layout(gpu, DESTINATION);
+        let threads = ("thread_rows", f64::from(geometry.thread_rows));
+        let parts = ("parts", f64::from(2 * geometry.thread_rows));
+        let mut luma = luma_constants(info);
+        luma.push(threads);
+        let make = |index: usize, kinds: &[Kind], memory: Option<&wgpu::BindGroupLayout>, constants: &[(&str, f64)]| {
+            let (name, text) = SHADERS[index];
+            pass(gpu, name, edit(text), kinds, memory, constants)
+        };
+        Passes {
+            histogram: make(0, HISTOGRAM, Some(&source), &luma),
+            load: make(1, LOAD, Some(&source), &[threads]),
+            reduce: make(2, REDUCE, None, &[parts]),
+            apply: make(3, APPLY, Some(&destination), &[threads]),
+            source,
+            destination,
+            geometry: geometry.clone(),
+        }
+    }
+
+    /// Binds the resources of a slot.
+    pub fn bind(&self, gpu: &Gpu, resources: &Resources) -> Bound {
+        let stream = resources.stream.as_entire_binding();
+        let view = |index: usize| wgpu::BindingResource::TextureView(&resources.textures[index]);
+        let tables = resources.tables.as_entire_binding();
+        let statistics = resources.statistics.as_entire_binding();
+        let curves = resources.curves.as_entire_binding();
+        Bound {
+            histogram: bind(gpu, &self.histogram.group, &[stream.clone(), view(0), tables.clone(), statistics.clone()]),
+            load: bind(gpu, &self.load.group, &[stream.clone(), view(1), view(2)]),
+            reduce: bind(gpu, &self.reduce.group, &[tables, statistics]),
+            apply: bind(gpu, &self.apply.group, &[stream, view(0), view(1), view(2), curves]),
+        }
+    }
+
+    /// Binds memory that a frame is read from; `places` holds its layout.
+    pub fn bind_source(&self, gpu: &Gpu, places: &wgpu::Buffer, words: &wgpu::Buffer) -> wgpu::BindGroup {
+        bind(gpu, &self.source, &[places.as_entire_binding(), words.as_entire_binding()])
+    }
+
+    /// Binds memory that a frame is written to; `places` holds its layout.
+    pub fn bind_destination(&self, gpu: &Gpu, places: &wgpu::Buffer, words: &wgpu::Buffer) -> wgpu::BindGroup {
+        bind(gpu, &self.destination, &[places.as_entire_binding(), words.as_entire_binding()])
+    }
+
+    /// Records the dispatches that bring a frame in and count it.
+    pub fn measure(&self, pass: &mut wgpu::ComputePass, bound: &Bound, source: &wgpu::BindGroup) {
+        self.histogram.dispatch(pass, &bound.histogram, Some(source), self.geometry.measure);
+        if let Some(workgroups) = self.geometry.load {
+            self.load.dispatch(pass, &bound.load, Some(source), workgroups);
+        }
+    }
+
+    /// Records the dispatch that sums the counts up.
+    pub fn reduce(&self, pass: &mut wgpu::ComputePass, bound: &Bound) {
+        self.reduce.dispatch(pass, &bound.reduce, None, [CODES as u32 / CODES_EACH, 1]);
+    }
+
+    /// Records the dispatch that writes a frame's output.
+    pub fn apply(&self, pass: &mut wgpu::ComputePass, bound: &Bound, destination: &wgpu::BindGroup) {
+        self.apply.dispatch(pass, &bound.apply, Some(destination), self.geometry.apply);
+    }
+}
+
+impl Pass {
+    fn dispatch(
+        &self,
+        pass: &mut wgpu::ComputePass,
+        group: &wgpu::BindGroup,
+        memory: Option<&wgpu::BindGroup>,
+        [across, down]: [u32; 2],
+    ) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, group, &[]);
+        if let Some(memory) = memory {
+            pass.set_bind_group(1, memory, &[]);
+        }
+        pass.dispatch_workgroups(across, down, 1);
+    }
+}
+
+fn pass(
+    gpu: &Gpu,
+    name: &str,
+    source: String,
+    kinds: &[Kind],
+    memory: Option<&wgpu::BindGroupLayout>,
+    constants: &[(&str, f64)],
+) -> Pass {
+    let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(name),
+        source: wgpu::ShaderSource::Wgsl(Cow::Owned(source)),
+    });
+    let group = layout(gpu, kinds);
+    let groups = [Some(&group), memory];
+    let groups = if memory.is_some() { &groups[..] } else { &groups[..1] };
+    let pipeline_layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: Some(name),
+        bind_group_layouts: groups,
+        immediate_size: 0,
+    });
+    let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(name),
+        layout: Some(&pipeline_layout),
+        module: &module,
+        entry_point: Some(name),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants,
+            // The shaders clear what they use, all invocations together.
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    });
+    Pass { pipeline, group }
+}
+
+fn layout(gpu: &Gpu, kinds: &[Kind]) -> wgpu::BindGroupLayout {
+    let buffer = |ty| wgpu::BindingType::Buffer { ty, has_dynamic_offset: false, min_binding_size: None };
+    let entries = kinds.iter().zip(0..).map(|(kind, binding)| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: match kind {
+            Uniform => buffer(wgpu::BufferBindingType::Uniform),
+            Read => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
+            ReadWrite => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
+            Texture => wgpu::BindingType::Texture {
+                sample_type: wgpu::TextureSampleType::Uint,
+                view_dimension: wgpu::TextureViewDimension::D2,
+                multisampled: false,
+            },
+            StoreTexture => wgpu::BindingType::StorageTexture {
+                access: wgpu::StorageTextureAccess::WriteOnly,
+                format: super::TEXTURE_FORMAT,
+                view_dimension: wgpu::TextureViewDimension::D2,
+            },
+        },
+        count: None,
+    });
+    let entries: Vec<_> = entries.collect();
+    gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries })
+}
+
+fn bind(gpu: &Gpu, layout: &wgpu::BindGroupLayout, resources: &[wgpu::BindingResource]) -> wgpu::BindGroup {
+    let entries = resources.iter().zip(0..);
+    let entries: Vec<_> =
+        entries.map(|(resource, binding)| wgpu::BindGroupEntry { binding, resource: resource.clone() }).collect();
+    gpu.device.create_bind_group(&wgpu::BindGroupDescriptor { label: None, layout, entries: &entries })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shader_is_valid_and_has_its_entry_point() {
+        use wgpu::naga::{front::wgsl, valid};
+        for (name, source) in SHADERS {
+            let module = wgsl::parse_str(source).unwrap_or_else(|error| panic!("{}", error.emit_to_string(source)));
+            valid::Validator::new(valid::ValidationFlags::all(), valid::Capabilities::empty())
+                .validate(&module)
+                .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(source)));
+            assert_eq!(module.entry_points.len(), 1);
+            assert_eq!(module.entry_points[0].name, name);
+        }
+    }
+}

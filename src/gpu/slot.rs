@@ -1,0 +1,186 @@
+//! A slot: the textures and buffers of one frame in flight, and how far the work on it has come.
+
+use crate::backend::BackendError;
+use crate::frame::{FrameInfo, TEXEL};
+
+use super::TEXTURE_FORMAT;
+use super::adapter::Gpu;
+use super::direct::Direct;
+use super::geometry::Geometry;
+use super::memory::{Download, Layout, Upload};
+use super::passes::{Bound, CODES, CURVE_BYTES, MOST_PLANES, Passes, Resources};
+
+/// How far a piece of work has come.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Work {
+    /// There is none, or its result was taken.
+    #[default]
+    None,
+    /// To be sent with the next flush.
+    Noted,
+    /// The GPU works on it.
+    Sent,
+}
+
+/// Room for one frame on the GPU.
+pub struct Slot {
+    pub input: Upload,
+    pub output: Download,
+    pub curves: Upload,
+    /// 256 counts of codes, then the sums of the chunks, then their counts, in words.
+    pub statistics: Download,
+    pub measure: Work,
+    pub apply: Work,
+    /// The frame's own memory, where the GPU reads or writes it in place; else it goes through `input` or `output`.
+    pub source: Option<Direct>,
+    pub destination: Option<Direct>,
+    /// The submission that applies.
+    applying: Option<wgpu::SubmissionIndex>,
+    bound: Bound,
+    copied_source: wgpu::BindGroup,
+    copied_destination: wgpu::BindGroup,
+}
+
+/// The buffers of constants that all slots share.
+pub struct Constants {
+    pub stream: wgpu::Buffer,
+    pub memory: wgpu::Buffer,
+}
+
+impl Slot {
+    /// Makes the textures, buffers and bind groups of a slot.
+    pub fn new(
+        gpu: &Gpu,
+        info: &FrameInfo,
+        chunks: usize,
+        geometry: &Geometry,
+        layout: &Layout,
+        passes: &Passes,
+        constants: &Constants,
+    ) -> Slot {
+        let input = Upload::new(gpu, "input", layout.bytes);
+        let output = Download::new(gpu, "output", layout.bytes);
+        let curves = Upload::new(gpu, "curves", CURVE_BYTES);
+        let statistics = Download::new(gpu, "statistics", 4 * (CODES + 2 * chunks) as u64);
+        let tables = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("tables"),
+            size: 4 * CODES as u64 * geometry.tables(),
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        let textures: [_; MOST_PLANES] = std::array::from_fn(|plane| texture(gpu, info, plane));
+        let bound = passes.bind(
+            gpu,
+            &Resources {
+                stream: &constants.stream,
+                textures: &textures,
+                tables: &tables,
+                statistics: statistics.bound(),
+                curves: curves.bound(),
+            },
+        );
+        let copied_source = passes.bind_source(gpu, &constants.memory, input.bound());
+        let copied_destination = passes.bind_destination(gpu, &constants.memory, output.bound());
+        Slot {
+            input,
+            output,
+            curves,
+            statistics,
+            measure: Work::None,
+            apply: Work::None,
+            source: None,
+            destination: None,
+            applying: None,
+            bound,
+            copied_source,
+            copied_destination,
+        }
+    }
+
+    /// Records the copies that must come before the pass.
+    pub fn record_before(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        if self.measure == Work::Noted && self.source.is_none() {
+            self.input.record(encoder);
+        }
+        if self.apply == Work::Noted {
+            self.curves.record(encoder);
+        }
+    }
+
+    /// Records the measurement if it is noted.
+    pub fn record_measure(&self, passes: &Passes, pass: &mut wgpu::ComputePass) {
+        if self.measure == Work::Noted {
+            let source = self.source.as_ref().map_or(&self.copied_source, |direct| &direct.group);
+            passes.measure(pass, &self.bound, source);
+        }
+    }
+
+    /// Records the sum of the counts if the measurement is noted.
+    pub fn record_reduce(&self, passes: &Passes, pass: &mut wgpu::ComputePass) {
+        if self.measure == Work::Noted {
+            passes.reduce(pass, &self.bound);
+        }
+    }
+
+    /// Records the application if it is noted and its frame's measurement is (`measured`) or is not in the
+    /// same pass.
+    pub fn record_apply(&self, passes: &Passes, pass: &mut wgpu::ComputePass, measured: bool) {
+        if self.apply == Work::Noted && (self.measure == Work::Noted) == measured {
+            let destination = self.destination.as_ref().map_or(&self.copied_destination, |direct| &direct.group);
+            passes.apply(pass, &self.bound, destination);
+        }
+    }
+
+    /// Records the copies that must come after the pass.
+    pub fn record_after(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        if self.measure == Work::Noted {
+            self.statistics.record(encoder);
+        }
+        if self.apply == Work::Noted && self.destination.is_none() {
+            self.output.record(encoder);
+        }
+    }
+
+    /// Notes that what was recorded is on its way.
+    pub fn submitted(&mut self, submission: &wgpu::SubmissionIndex) {
+        if self.measure == Work::Noted {
+            if self.source.is_none() {
+                self.input.submitted(submission);
+            }
+            self.statistics.submitted(submission);
+            self.measure = Work::Sent;
+        }
+        if self.apply == Work::Noted {
+            self.curves.submitted(submission);
+            if self.destination.is_none() {
+                self.output.submitted(submission);
+            }
+            self.applying = Some(submission.clone());
+            self.apply = Work::Sent;
+        }
+    }
+
+    /// Waits until the GPU has applied.
+    ///
+    /// # Errors
+    /// If the GPU fails.
+    pub fn wait(&mut self, gpu: &Gpu) -> Result<(), BackendError> {
+        self.applying.take().map_or(Ok(()), |submission| gpu.wait(&submission, "applying"))
+    }
+}
+
+/// The texture of a plane, a texel for each word of its rows; of one texel for a plane that is not.
+fn texture(gpu: &Gpu, info: &FrameInfo, plane: usize) -> wgpu::TextureView {
+    let (width, height) = info.planes.get(plane).map_or((1, 1), |shape| (shape.samples.div_ceil(TEXEL), shape.rows));
+    let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("plane"),
+        size: wgpu::Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 },
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: TEXTURE_FORMAT,
+        usage: wgpu::TextureUsages::STORAGE_BINDING | wgpu::TextureUsages::TEXTURE_BINDING,
+        view_formats: &[],
+    });
+    texture.create_view(&wgpu::TextureViewDescriptor::default())
+}

@@ -1,0 +1,106 @@
+//! Equalize: the levels spread evenly, with bounded contrast.
+//!
+//! Equalize is a *warp* of the levels between the two ends onto themselves, ahead of stretch's line. So both ends
+//! go where stretch puts them, and the gain limit acts on the whole. The warp is the cumulative distribution, its
+//! slope bounded; what is cut off is put back evenly over the whole span.
+
+use super::look::QUANTILES;
+use super::points::interpolate;
+use super::smoothstep;
+use super::stretch::Ends;
+
+/// Steps of the warp from end to end.
+const STEPS: usize = 64;
+/// Largest slope: contrast against stretch's.
+const MOST: f64 = 2.5;
+/// Share of the warp that stays even, so that sparse levels keep some contrast.
+const EVEN: f64 = 0.25;
+/// Half width, in codes, over which the distribution is smeared: no code holds more than a code's width.
+const SMEAR: f64 = 0.75;
+
+/// Takes levels between two ends to levels between the same ends.
+#[derive(Clone, Debug)]
+pub struct Warp {
+    ends: Ends,
+    /// Shares of the span that lie below each step.
+    below: [f64; STEPS + 1],
+}
+
+impl Warp {
+    /// The warp that spreads the levels of which `quantiles` are the quantile function.
+    /// `gain` is stretch's between the ends: the nearer it is to `max_gain`, the less is left for the warp to add.
+    pub fn new(ends: Ends, quantiles: &[f64; QUANTILES], gain: f64, max_gain: f64) -> Warp {
+        // The cumulative distribution, as points: shares at ascending levels.
+        let mut levels = [0.0; QUANTILES + 2];
+        let mut shares = [0.0; QUANTILES + 2];
+        let mut level = ends.black;
+        levels[0] = level;
+        for (i, quantile) in quantiles.iter().enumerate() {
+            level = quantile.min(ends.white).max(level);
+            levels[i + 1] = level;
+            shares[i + 1] = (i as f64 + 0.5) / QUANTILES as f64;
+        }
+        levels[QUANTILES + 1] = ends.white.max(level);
+        shares[QUANTILES + 1] = 1.0;
+
+        let share_below = |step: usize| match step {
+            0 => 0.0,
+            STEPS => 1.0,
+            _ => {
+                let level = ends.at(step as f64 / STEPS as f64);
+                let at = |offset: f64| interpolate(level + offset * SMEAR, &levels, &shares);
+                (at(-1.0) + at(-0.5) + at(0.0) + at(0.5) + at(1.0)) / 5.0
+            }
+        };
+        let mut slopes = [0.0; STEPS];
+        let mut before = 0.0;
+        for (step, slope) in slopes.iter_mut().enumerate() {
+            let share = share_below(step + 1);
+            *slope = EVEN + (1.0 - EVEN) * (share - before) * STEPS as f64;
+            before = share;
+        }
+        let most = 1.0 + (MOST - 1.0) * (1.0 - smoothstep(0.4, 1.0, gain / max_gain));
+        let lift = lift(&slopes, most);
+        let mut below = [0.0; STEPS + 1];
+        for (step, slope) in slopes.iter().enumerate() {
+            below[step + 1] = below[step] + (slope + lift).min(most) / STEPS as f64;
+        }
+        let whole = below[STEPS].max(f64::MIN_POSITIVE);
+        below.iter_mut().for_each(|share| *share /= whole);
+        Warp { ends, below }
+    }
+
+    /// The warped level; levels beyond the ends stay.
+    pub fn at(&self, level: f64) -> f64 {
+        let span = self.ends.span();
+        if level <= self.ends.black || level >= self.ends.white || span <= 0.0 {
+            return level;
+        }
+        let place = (level - self.ends.black) / span * STEPS as f64;
+        let step = (place as usize).min(STEPS - 1);
+        let share = self.below[step] + (place - step as f64) * (self.below[step + 1] - self.below[step]);
+        self.ends.at(share)
+    }
+}
+
+/// What must be added to slopes of mean one, so that their mean stays one when they are cut at `most`.
+fn lift(slopes: &[f64; STEPS], most: f64) -> f64 {
+    let mean = |lift: f64| slopes.iter().map(|slope| (slope + lift).min(most)).sum::<f64>() / STEPS as f64;
+    let (mut low, mut high) = (0.0, most);
+    for _ in 0..30 {
+        let middle = (low + high) / 2.0;
+        if mean(middle) < 1.0 { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// Spread of the levels after `tone` over their spread before it, within 1/`most` to `most`: the gain that colour
+/// gets along with a tone that is not a straight line.
+pub fn spread_gain(quantiles: &[f64; QUANTILES], tone: impl Fn(f64) -> f64, most: f64) -> f64 {
+    let spread = |level: &dyn Fn(f64) -> f64| {
+        let mean = quantiles.iter().map(|x| level(*x)).sum::<f64>() / QUANTILES as f64;
+        (quantiles.iter().map(|x| (level(*x) - mean).powi(2)).sum::<f64>() / QUANTILES as f64).sqrt()
+    };
+    let before = spread(&|x| x);
+    if before < 1e-3 { 1.0 } else { (spread(&tone) / before).clamp(1.0 / most, most) }
+}

@@ -1,0 +1,6 @@
+//! Scripted sequences with known truth, and properties that hold whatever comes.
+
+mod exposure;
+mod motion;
+mod properties;
+mod scenes;

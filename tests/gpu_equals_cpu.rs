@@ -1,0 +1,309 @@
+//! The GPU backend gives the statistics and the output of the CPU backend, bit for bit.
+//!
+//! Needs an adapter; lavapipe will do. AUTOLEVELS_TEST_GPU=skip passes without one.
+
+mod common;
+
+use autolevels::backend::{Backend, BackendError};
+use autolevels::cpu::Cpu;
+use autolevels::frame::{Format, FrameInfo, LumaWeights, Range};
+use autolevels::gpu::{self, Tampering};
+use autolevels::grid::Grid;
+use autolevels::levels::curves::Curves;
+use autolevels::levels::statistics::Statistics;
+use common::frames::{Content, TestFrame};
+
+const SLOTS: usize = 3;
+
+/// The backend under test, or nothing if there is no adapter and that is allowed.
+fn opened(backend: Result<Box<dyn Backend>, BackendError>) -> Option<Box<dyn Backend>> {
+    match backend {
+        Err(BackendError::NoAdapter { .. })
+            if std::env::var("AUTOLEVELS_TEST_GPU").is_ok_and(|value| value == "skip") =>
+        {
+            None
+        }
+        backend => Some(backend.unwrap_or_else(|error| panic!("{error} (AUTOLEVELS_TEST_GPU=skip to go without)"))),
+    }
+}
+
+fn open(info: &FrameInfo) -> Option<Box<dyn Backend>> {
+    opened(gpu::open(info, SLOTS, "", true))
+}
+
+fn info(format: Format, (width, height): (usize, usize)) -> FrameInfo {
+    let (range, weights) =
+        if format.is_rgb() { (Range::FULL, LumaWeights::BT601) } else { (Range::LIMITED, LumaWeights::BT709) };
+    FrameInfo::new(format, width, height, range, weights)
+}
+
+/// A line, a bent curve, no curve at all and noise, by turns; different for each lane.
+fn curves(number: usize) -> Curves {
+    let table = |lane: usize| {
+        let value = |code: usize| match (number + lane) % 4 {
+            0 => ((code as f64 - 20.0) * 1.3 + lane as f64).clamp(0.0, 255.0) as u16,
+            1 => ((code as f64 / 255.0).powf(0.6 + 0.2 * lane as f64) * 255.0) as u16,
+            2 => code as u16,
+            _ => ((code * 167 + 13 * number + 71 * lane) % 256) as u16,
+        };
+        (0..256).map(value).collect::<Vec<u16>>()
+    };
+    Curves { tables: [table(0), table(1), table(2)] }
+}
+
+/// Paddings of the rows of the input and, if it is copied, of the output.
+const PADDINGS: [(usize, Option<usize>); 5] = [(0, None), (1, Some(0)), (12, None), (3, Some(32)), (0, Some(0))];
+
+fn frame(info: &FrameInfo, content: Content, number: usize) -> TestFrame {
+    let (padding, copied) = PADDINGS[number % PADDINGS.len()];
+    let frame = TestFrame::new(info, content, number as u64, padding);
+    copied.into_iter().fold(frame, TestFrame::copied)
+}
+
+/// What a stream of frames gave: statistics and memory of each.
+type Results = Vec<(Statistics, TestFrame)>;
+
+/// Sends frames through a backend as the leveler does: while one is measured, the one before it is applied and
+/// the one before that awaited.
+fn run(backend: &mut dyn Backend, info: &FrameInfo, frames: &[TestFrame]) -> Result<Results, BackendError> {
+    let mut results: Results = frames.iter().map(|frame| (Statistics::default(), frame.clone())).collect();
+    for step in 0..frames.len() + 2 {
+        if let Some((_, memory)) = results.get_mut(step) {
+            backend.measure(step % SLOTS, memory)?;
+        }
+        if let Some((statistics, memory)) = step.checked_sub(1).and_then(|number| results.get_mut(number)) {
+            *statistics = Statistics::empty(info.range.codes(), Grid::new(info).chunks());
+            let slot = (step - 1) % SLOTS;
+            backend.statistics(slot, statistics)?;
+            backend.apply(slot, memory, &curves(step - 1))?;
+        }
+        backend.flush()?;
+        if let Some((_, memory)) = step.checked_sub(2).and_then(|number| results.get_mut(number)) {
+            backend.finish((step - 2) % SLOTS, memory)?;
+        }
+    }
+    Ok(results)
+}
+
+/// The first difference between two runs, in words.
+fn difference(gpu: &Results, cpu: &Results) -> Option<String> {
+    gpu.iter().zip(cpu).enumerate().find_map(|(number, ((statistics, frame), (wanted, wanted_frame)))| {
+        if let Some(code) = (0..256).find(|code| statistics.luma[*code] != wanted.luma[*code]) {
+            let (got, wanted) = (statistics.luma[code], wanted.luma[code]);
+            return Some(format!("frame {number}: {got} pixels of code {code}, not {wanted}"));
+        }
+        if statistics.chunks.len() != wanted.chunks.len() {
+            return Some(format!("frame {number}: {} chunks, not {}", statistics.chunks.len(), wanted.chunks.len()));
+        }
+        if let Some(chunk) = (0..wanted.chunks.len()).find(|chunk| statistics.chunks[*chunk] != wanted.chunks[*chunk]) {
+            let (got, wanted) = (statistics.chunks[chunk], wanted.chunks[chunk]);
+            return Some(format!("frame {number}: chunk {chunk} is {got:?}, not {wanted:?}"));
+        }
+        frame.output_planes().iter().zip(wanted_frame.output_planes()).enumerate().find_map(|(plane, (got, wanted))| {
+            let y = got.rows().zip(wanted.rows()).position(|(got, wanted)| got != wanted)?;
+            let x = got.row(y).iter().zip(wanted.row(y)).position(|(got, wanted)| got != wanted)?;
+            let (got, wanted) = (got.row(y)[x], wanted.row(y)[x]);
+            Some(format!("frame {number}: plane {plane}, row {y}, sample {x} is {got}, not {wanted}"))
+        })
+    })
+}
+
+fn frames(info: &FrameInfo, contents: &[Content], first: usize) -> Vec<TestFrame> {
+    contents.iter().enumerate().map(|(number, content)| frame(info, *content, first + number)).collect()
+}
+
+/// Panics unless `gpu` gives what the CPU gives, and touches nothing but samples.
+fn compare(gpu: &mut dyn Backend, info: &FrameInfo, contents: &[Content], first: usize) {
+    let frames = frames(info, contents, first);
+    let got = run(gpu, info, &frames).unwrap_or_else(|error| panic!("{info}: {error}"));
+    let wanted = run(&mut Cpu::new(info, SLOTS), info, &frames).expect("the CPU takes every frame");
+    if let Some(difference) = difference(&got, &wanted) {
+        panic!("{info}, frames {first} and on of {contents:?}: {difference}");
+    }
+    for ((_, after), before) in got.iter().zip(&frames) {
+        after.check_guards();
+        if !std::ptr::eq(after.input_planes(), after.output_planes()) {
+            assert!(after.input_planes() == before.input_planes(), "{info}: the input was written");
+        }
+    }
+}
+
+#[test]
+fn every_format_at_small_sizes() {
+    for (number, format) in Format::ALL.iter().enumerate() {
+        for (turn, size) in [(1, 1), (2, 1), (5, 3), (63, 65), (321, 33)].into_iter().enumerate() {
+            let info = info(*format, size);
+            let Some(mut gpu) = open(&info) else { return };
+            let contents: [Content; 5] = std::array::from_fn(|i| Content::ALL[(number + turn + i) % 6]);
+            compare(gpu.as_mut(), &info, &contents, number + turn);
+        }
+    }
+}
+
+#[test]
+fn every_format_with_every_content() {
+    for (number, format) in Format::ALL.iter().enumerate() {
+        let info = info(*format, (640, 272));
+        let Some(mut gpu) = open(&info) else { return };
+        compare(gpu.as_mut(), &info, &Content::ALL, number);
+    }
+}
+
+/// Wider than 4096 texels, and with more rows than a workgroup has iterations to spare on lavapipe.
+#[test]
+fn large_frames() {
+    let sizes = [(Format::Rgba, (4803, 700)), (Format::Gray8, (17001, 500)), (Format::Rgb, (5555, 37))];
+    for (number, (format, size)) in sizes.into_iter().chain([(Format::Nv12, (66, 9001))]).enumerate() {
+        let info = info(format, size);
+        let Some(mut gpu) = open(&info) else { return };
+        compare(gpu.as_mut(), &info, &[Content::Noise, Content::HalfBlack], number);
+    }
+}
+
+/// Adapters that cannot bind mapped memory copy it.
+#[test]
+fn with_copies_between_mapped_memory_and_the_shaders() {
+    for (number, format) in [Format::I420, Format::Uyvy, Format::Bgr].into_iter().enumerate() {
+        let info = info(format, (321, 65));
+        let tampering = Tampering { copies: true, ..Tampering::default() };
+        let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
+        compare(gpu.as_mut(), &info, &Content::ALL, number);
+    }
+}
+
+/// Adapters with small workgroups take more of them.
+#[test]
+fn with_small_workgroups() {
+    for (number, threads) in [32, 64, 128].into_iter().enumerate() {
+        let info = info([Format::Yv12, Format::Abgr, Format::Y444][number], (321, 65));
+        let tampering = Tampering { threads: Some(threads), ..Tampering::default() };
+        let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
+        compare(gpu.as_mut(), &info, &Content::ALL, number);
+    }
+}
+
+/// Several streams share a device, each from its own thread.
+#[test]
+fn streams_beside_each_other() {
+    std::thread::scope(|scope| {
+        for (number, format) in [Format::Nv12, Format::Yuy2, Format::Bgrx].into_iter().enumerate() {
+            scope.spawn(move || {
+                let info = info(format, (200, 101));
+                let Some(mut gpu) = open(&info) else { return };
+                for turn in 0..5 {
+                    compare(gpu.as_mut(), &info, &Content::ALL, number + turn);
+                }
+            });
+        }
+    });
+}
+
+/// A frame may be measured and not applied, applied without its statistics (it does not vote), or both at once
+/// without a flush between.
+#[test]
+fn steps_may_be_left_out() {
+    let info = info(Format::Nv12, (126, 70));
+    let Some(mut gpu) = open(&info) else { return };
+    let mut cpu = Cpu::new(&info, SLOTS);
+    let backends: [&mut dyn Backend; 2] = [gpu.as_mut(), &mut cpu];
+    let [gpu, cpu] = backends.map(|backend| {
+        let mut results = frames(&info, &Content::ALL, 1).into_iter().map(|frame| (Statistics::default(), frame));
+        let mut results: Results = results.by_ref().collect();
+        for (number, (statistics, frame)) in results.iter_mut().enumerate() {
+            *statistics = Statistics::empty(256, Grid::new(&info).chunks());
+            backend.measure(0, frame).unwrap();
+            if number % 3 == 0 {
+                backend.flush().unwrap();
+            }
+            if number % 2 == 0 {
+                backend.apply(0, frame, &curves(number)).unwrap();
+                backend.finish(0, frame).unwrap();
+            } else if number % 3 == 0 {
+                backend.statistics(0, statistics).unwrap();
+            }
+        }
+        results
+    });
+    assert_eq!(difference(&gpu, &cpu), None);
+}
+
+/// The comparison can fail: with one constant of a shader changed, it does.
+#[test]
+fn a_wrong_shader_is_noticed() {
+    let edits = [
+        (Format::Rgba, "32768u", "32767u", "luma is rounded down"),
+        (Format::Nv12, "if left > 3u {", "if left > 9u {", "the fourth sample does not vote"),
+        (Format::Yuy2, "< stream.width", "<= stream.width", "padding votes"),
+        (Format::Bgr, "<< 24u", "<< 23u", "output is shifted"),
+        (Format::Gray8, "part < parts", "part < parts - 1u", "a slot is left out of the sum"),
+        (Format::I420, "place.x + y", "y", "planes are mixed up"),
+    ];
+    for (format, from, to, what) in edits {
+        let info = info(format, (321, 129));
+        let tampering = Tampering { edit: Some((from, to)), ..Tampering::default() };
+        let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
+        let frames = frames(&info, &[Content::Noise, Content::Natural], 0);
+        let got = run(gpu.as_mut(), &info, &frames).expect("the shader is valid");
+        let wanted = run(&mut Cpu::new(&info, SLOTS), &info, &frames).expect("the CPU takes every frame");
+        assert_ne!(difference(&got, &wanted), None, "not noticed: {what}");
+    }
+}
+
+/// A lost device is an error, whenever it happens, and the next stream gets a device that works.
+#[test]
+fn a_lost_device_is_an_error() {
+    let info = info(Format::Nv12, (160, 90));
+    for lost_at in 0..4 {
+        let tampering = Tampering { lost_at: Some(lost_at), ..Tampering::default() };
+        let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
+        let frames = frames(&info, &Content::ALL, 0);
+        for _ in 0..2 {
+            let error = run(gpu.as_mut(), &info, &frames).expect_err("the device is lost");
+            assert!(matches!(error, BackendError::Gpu { .. }), "{error}");
+        }
+    }
+    let Some(mut gpu) = open(&info) else { return };
+    compare(gpu.as_mut(), &info, &Content::ALL, 0);
+}
+
+#[test]
+fn an_invalid_shader_is_an_error() {
+    let tampering = Tampering { edit: Some(("workgroupBarrier", "noSuchThing")), ..Tampering::default() };
+    let result = gpu::open_tampered(&info(Format::Rgb, (8, 8)), 1, &tampering);
+    if matches!(result, Err(BackendError::NoAdapter { .. })) {
+        opened(result);
+        return;
+    }
+    let error = result.err().expect("the shader is invalid");
+    assert!(matches!(error, BackendError::Gpu { stage: "preparing", .. }), "{error}");
+}
+
+#[test]
+fn frames_beyond_the_limits_are_refused() {
+    let info = info(Format::Rgba, (1 << 20, 2));
+    let result = gpu::open(&info, SLOTS, "", true);
+    if matches!(result, Err(BackendError::NoAdapter { .. })) {
+        opened(result);
+        return;
+    }
+    let error = result.err().expect("no adapter takes a million texels");
+    assert!(matches!(error, BackendError::TooLarge { .. }), "{error}");
+}
+
+#[test]
+fn memory_that_does_not_hold_the_frame_is_refused() {
+    let (small, large) = (info(Format::Nv12, (64, 36)), info(Format::Nv12, (64, 38)));
+    let Some(mut gpu) = open(&large) else { return };
+    let error = gpu.measure(0, &mut frame(&small, Content::Ramp, 0)).expect_err("two rows are missing");
+    assert!(matches!(error, BackendError::Frame(_)), "{error}");
+    compare(gpu.as_mut(), &large, &Content::ALL, 0);
+}
+
+#[test]
+fn software_is_not_taken_unasked() {
+    let adapters = gpu::adapters();
+    let index = adapters.iter().position(|adapter| adapter.kind == gpu::AdapterKind::Cpu);
+    let Some(index) = index else { return };
+    let error = gpu::open(&info(Format::Nv12, (64, 36)), 1, &index.to_string(), false).err();
+    assert!(matches!(error, Some(BackendError::NoAdapter { .. })), "{error:?}");
+}
