@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-const TEST_SOURCE: &str = "videotestsrc num-buffers=20 is-live=true ! video/x-raw,width=320,height=240";
+const TEST_SOURCE: &str = "videotestsrc num-buffers=20 is-live=true";
 const WIDTH: usize = 64;
 const HEIGHT: usize = 48;
 const FRAMES: usize = 12;
@@ -88,7 +88,8 @@ fn luma_range(y4m: &[u8]) -> (u8, u8, usize) {
 fn ffprobe_frames(file: &str) -> usize {
     let show = ["-v", "error", "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames"];
     let output = Command::new("ffprobe").args(show).args(["-of", "csv=p=0", file]).output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout).trim().trim_end_matches(',').to_owned();
+    // Transport streams list it twice.
+    let text = String::from_utf8_lossy(&output.stdout).lines().next().unwrap_or_default().replace(',', "");
     text.parse().unwrap_or_else(|_| panic!("{file}: {text} {}", String::from_utf8_lossy(&output.stderr)))
 }
 
@@ -211,16 +212,17 @@ fn a_restream_can_be_watched() {
             Player::Shell => 18_882,
         };
         let uri = format!("srt://:{port}?mode=listener");
-        let source = "videotestsrc num-buffers=120 is-live=true ! video/x-raw,width=320,height=240";
+        let source = "videotestsrc num-buffers=240 is-live=true";
         let mut sender =
             command(player, "restream-srt", &[("source", source), ("uri", &uri)]).stdin(Stdio::null()).spawn().unwrap();
         let file = path(folder, "seen.ts");
-        let line = format!("srtsrc uri=srt://127.0.0.1:{port} num-buffers=60 ! filesink location={file}");
-        // The sender may not listen yet.
+        let line = format!("srtsrc uri=srt://127.0.0.1:{port} ! filesink location={file}");
+        // The sender may not listen yet. Once it does, a few seconds are enough for a key frame.
         let watched = (0..20).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(250));
-            let watch = Command::new("timeout").args(["10", "sh", "-c", &format!("gst-launch-1.0 -q {line}")]).status();
-            watch.unwrap().success() && fs::metadata(&file).is_ok_and(|file| file.len() > 0)
+            let watch = ["-s", "INT", "5", "gst-launch-1.0", "-q"];
+            Command::new("timeout").args(watch).args(line.split(' ')).stderr(Stdio::null()).status().unwrap();
+            fs::metadata(&file).is_ok_and(|file| file.len() > 0)
         });
         let _ = sender.wait();
         assert!(watched && ffprobe_frames(&file) > 5, "a picture came through");

@@ -11,8 +11,8 @@ use gst::prelude::*;
 
 use super::interrupt::Interrupts;
 use super::{Ending, Usage};
-pub use player::closed_window;
 use file::launch_line;
+pub use player::closed_window;
 
 /// Plays a launch line or a .launch file, with keys that change the settings of its first autolevels
 ///
@@ -78,12 +78,11 @@ fn pair(text: &str) -> Result<(String, String)> {
 pub fn parse(line: &str) -> Result<gst::Pipeline> {
     let mut context = gst::ParseContext::new();
     let parsed = gst::parse::launch_full(line, Some(&mut context), gst::ParseFlags::FATAL_ERRORS);
-    let element = parsed.map_err(|error| match context.missing_elements().as_slice() {
-        [] => anyhow!("{}", error.message()),
-        missing => {
-            let names: Vec<&str> = missing.iter().map(|name| name.as_str()).collect();
-            anyhow!("GStreamer has no element {}; {}", names.join(", "), package(names[0]))
+    let element = parsed.map_err(|error| match context.missing_elements().first() {
+        Some(missing) if error.matches(gst::ParseError::NoSuchElement) => {
+            anyhow!("GStreamer has no element {missing}; {}", package(missing))
         }
+        _ => anyhow!("{}", error.message()),
     })?;
     match element.downcast::<gst::Pipeline>() {
         Ok(pipeline) => Ok(pipeline),

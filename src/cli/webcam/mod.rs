@@ -121,9 +121,10 @@ pub fn run(args: &Arguments) -> Result<Ending> {
     let output = Output::new(&targets, bridge.appsrc(), &traffic)?;
     let mut input = Input::new(source, bridge.appsink(), traffic.clone())?;
     share_clock(&[input.pipeline(), output.pipeline()]);
+    // The camera first: without one, no file is begun.
+    input.start()?;
     // Why it could not start is on the bus.
     let started = output.pipeline().set_state(gst::State::Playing);
-    input.start()?;
     let terminal = if args.no_keys { None } else { Terminal::open() };
     let mut show = Show {
         knobs: Knobs { bridge, settings: settings.clone() },
@@ -150,7 +151,8 @@ fn window(args: &Arguments) -> Result<Option<String>> {
     if let Some(sink) = &args.sink {
         return Ok(Some(sink.clone()));
     }
-    let no_display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none_or(|x| x.is_empty()));
+    let no_display =
+        ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none_or(|x| x.is_empty()));
     if cfg!(target_os = "linux") && no_display {
         bail!("there is no display for the window; --no-window does without");
     }

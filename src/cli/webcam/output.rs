@@ -32,7 +32,8 @@ pub struct Output {
 
 /// Encoder, parser and muxer, by the extension of the file.
 fn format(path: &Path) -> Result<String> {
-    const H264: &str = "x264enc tune=zerolatency speed-preset=veryfast pass=quant quantizer=21 key-int-max=120 ! h264parse";
+    const H264: &str =
+        "x264enc tune=zerolatency speed-preset=veryfast pass=quant quantizer=21 key-int-max=120 ! h264parse";
     const VP8: &str = "vp8enc deadline=1 cpu-used=8 end-usage=cq cq-level=12 max-quantizer=40 target-bitrate=8000000 keyframe-max-dist=120 threads=4";
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let (encoder, muxer) = match extension.as_str() {
@@ -48,7 +49,8 @@ fn format(path: &Path) -> Result<String> {
 /// A queue that keeps the newest frame only.
 const NEWEST: &str = "queue max-size-buffers=1 max-size-bytes=0 max-size-time=0 leaky=downstream";
 /// A queue for an encoder that is slow now and then. If it stays slow, old frames are dropped.
-const SECOND: &str = "queue name=recording max-size-buffers=0 max-size-bytes=0 max-size-time=1000000000 leaky=downstream";
+const SECOND: &str =
+    "queue name=recording max-size-buffers=0 max-size-bytes=0 max-size-time=1000000000 leaky=downstream";
 
 fn line(targets: &Targets) -> Result<String> {
     let mut line = String::from("tee name=levelled allow-not-linked=true");
@@ -60,13 +62,13 @@ fn line(targets: &Targets) -> Result<String> {
         let _ = write!(
             line,
             " levelled. ! {NEWEST} ! identity name=camera ! videoconvert ! video/x-raw,format=YUY2 \
-             ! v4l2sink device=\"{device}\" sync=false"
+             ! v4l2sink device=\"{device}\" sync=false async=false"
         );
     }
     if let Some(path) = &targets.record {
         let _ = write!(
             line,
-            " levelled. ! {SECOND} ! videoconvert ! videoscale ! capsfilter name=size ! {} ! filesink name=file",
+            " levelled. ! {SECOND} ! videoconvert ! videoscale ! capsfilter name=size ! {} ! filesink name=file async=false",
             format(path)?
         );
     }
@@ -81,7 +83,9 @@ impl Output {
     pub fn new(targets: &Targets, appsrc: &gst_app::AppSrc, traffic: &Arc<Traffic>) -> Result<Output> {
         let pipeline = parse(&line(targets)?)?;
         pipeline.add(appsrc)?;
-        appsrc.link(&pipeline.by_name("levelled").context("the tee is in the line")?)?;
+        let tee = pipeline.by_name("levelled").context("the tee is in the line")?;
+        appsrc.link(&tee)?;
+        tee.src_pads().iter().filter_map(|branch| branch.peer()).for_each(|queue| refuse_to_wait(&queue));
         let recorded = Arc::new(AtomicBool::new(false));
         if let (Some(path), Some(file)) = (&targets.record, pipeline.by_name("file")) {
             file.set_property("location", path);
@@ -114,6 +118,17 @@ impl Drop for Output {
     fn drop(&mut self) {
         let _ = self.pipeline.set_state(gst::State::Null);
     }
+}
+
+/// Answers the queries that would wait in the queue of a branch until its frames are gone: one branch that is
+/// stuck would hold up the others.
+fn refuse_to_wait(queue: &gst::Pad) {
+    queue.add_probe(gst::PadProbeType::QUERY_DOWNSTREAM, |_, info| {
+        match info.query().is_some_and(|query| query.is_serialized()) {
+            true => gst::PadProbeReturn::Drop,
+            false => gst::PadProbeReturn::Ok,
+        }
+    });
 }
 
 /// Notices when the end of the stream gets to the file.
