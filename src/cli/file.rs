@@ -6,10 +6,12 @@ mod containers;
 mod cut;
 mod encoders;
 mod output;
+mod pictures;
 mod pipeline;
 mod streams;
 mod summary;
 mod trouble;
+mod written;
 
 use std::path::{Path, PathBuf};
 

@@ -176,6 +176,16 @@ impl VideoEncoder {
         Ok(elements)
     }
 
+    /// Whether the encoder cuts odd sizes down where chroma is halved.
+    pub fn halves_colour(&self) -> bool {
+        !["vp8enc", "vp9enc", "av1enc"].contains(&self.element.as_str())
+    }
+
+    /// Name of the GStreamer element.
+    pub fn name(&self) -> &str {
+        &self.element
+    }
+
     /// Raw video that the encoder takes.
     pub fn takes(&self) -> gst::Caps {
         let mut caps = gst::Caps::new_empty();

@@ -11,6 +11,7 @@ use super::audio::{self, Treatment};
 use super::containers::Container;
 use super::cut::Cut;
 use super::pipeline::to_duration;
+use super::written::Written;
 
 /// What the pipeline's threads have to say.
 pub enum Word {
@@ -27,6 +28,7 @@ pub struct Streams {
     pub container: Container,
     pub audio_encoder: Option<String>,
     pub cut: Cut,
+    pub written: Written,
     pub words: Sender<Word>,
 }
 
@@ -70,7 +72,10 @@ impl Streams {
         let (Some(pipeline), Some(muxer)) = (self.pipeline.upgrade(), self.muxer.upgrade()) else { return Ok(()) };
         let mut videos = 0;
         let mut tracks = 0;
-        for pad in decoder.src_pads() {
+        // The decoder sorts its pads by kind; the file's own order is in the names of its streams.
+        let mut pads = decoder.src_pads();
+        pads.sort_by_key(|pad| pad.stream_id());
+        for pad in pads {
             let caps = pad.current_caps().unwrap_or_else(|| pad.query_caps(None));
             let name = caps.structure(0).map(|structure| structure.name().to_string()).unwrap_or_default();
             if name == "video/x-raw" {
@@ -118,7 +123,9 @@ impl Streams {
             .with_context(|| format!("{} takes no more sound", self.container.name()))?;
         let last = chain.last().and_then(|element| element.static_pad("src")).context("an encoder has an output")?;
         last.link(&target).with_context(|| format!("track {number} does not fit {}", self.container.name()))?;
+        audio::complete_durations(&target);
         self.cut.apply_to(&target);
+        self.written.note_end(&target);
         for element in chain.iter().rev() {
             element.sync_state_with_parent()?;
         }
