@@ -26,6 +26,7 @@ use super::containers::Container;
 use super::cut::Cut;
 use super::encoders::VideoEncoder;
 use super::pictures::Pictures;
+use super::raw::{self, RawVideo};
 use super::streams::{Streams, Word};
 use super::summary::Summary;
 use super::trouble::Trouble;
@@ -42,9 +43,14 @@ const MISSING: f64 = 1.0;
 pub struct Job<'a> {
     pub input: &'a Path,
     pub output: &'a Path,
-    pub container: Container,
+    /// The file that is written; stdout if there is none.
+    pub temporary: Option<&'a Path>,
+    /// None for stdout.
+    pub container: Option<Container>,
     pub encoder: VideoEncoder,
     pub audio_encoder: Option<&'a str>,
+    /// Raw video on stdin or stdout.
+    pub raw: Option<RawVideo>,
     pub settings: &'a Settings,
 }
 
@@ -61,6 +67,58 @@ pub fn make(name: &str) -> anyhow::Result<gst::Element> {
     gst::ElementFactory::make(name)
         .build()
         .with_context(|| format!("the GStreamer element {name} is missing (gst-plugins-base or -good has it)"))
+}
+
+fn is_pipe(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Where the result goes.
+fn sink(job: &Job) -> anyhow::Result<gst::Element> {
+    let sink = match job.temporary {
+        Some(path) => {
+            let sink = make("filesink")?;
+            sink.set_property("location", path);
+            sink
+        }
+        None => {
+            let sink = make("fdsink")?;
+            sink.set_property("fd", 1);
+            sink
+        }
+    };
+    // An encoder that looks ahead gives nothing to preroll with.
+    sink.set_property("async", false);
+    sink.set_property("sync", false);
+    Ok(sink)
+}
+
+/// Reads and decodes the input, and links what is found.
+fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>) -> anyhow::Result<()> {
+    let source = if is_pipe(job.input) {
+        make("fdsrc")?
+    } else {
+        let source = make("filesrc")?;
+        source.set_property("location", job.input);
+        source
+    };
+    pipeline.add(&source)?;
+    if let Some(raw) = job.raw.filter(|_| is_pipe(job.input)) {
+        let parser = raw.parser()?;
+        pipeline.add(&parser)?;
+        source.link(&parser)?;
+        let pictures = streams.pictures.upgrade().context("the pipeline is gone")?;
+        parser.static_pad("src").context("a parser has an output")?.link(&pictures)?;
+        return Ok(());
+    }
+    let decoder = make("decodebin")?;
+    pipeline.add(&decoder)?;
+    source.link(&decoder)?;
+    decoder.set_property("caps", streams.wanted());
+    caps::prefer_stream_colorimetry(&decoder);
+    let linker = streams.clone();
+    decoder.connect_no_more_pads(move |decoder| linker.link(decoder));
+    Ok(())
 }
 
 struct Running {
@@ -82,32 +140,21 @@ impl Drop for Running {
     }
 }
 
-/// Runs the job, writing to `temporary`.
-pub fn run(job: &Job, temporary: &Path, reporter: &mut Reporter, interrupts: &Interrupts) -> anyhow::Result<Ended> {
+/// Runs the job.
+pub fn run(job: &Job, reporter: &mut Reporter, interrupts: &Interrupts) -> anyhow::Result<Ended> {
     let (input, output) = (job.input.display().to_string(), job.output.display().to_string());
     reporter.start(&job.input.file_name().unwrap_or_default().to_string_lossy(), &input, &output);
-    let running = Running::start(job, temporary)?;
+    let running = Running::start(job)?;
     running.wait(job, reporter, interrupts)
 }
 
 impl Running {
-    fn start(job: &Job, temporary: &Path) -> anyhow::Result<Running> {
+    fn start(job: &Job) -> anyhow::Result<Running> {
         let bridge = Bridge::new(job.settings, Options::default())?;
         let pipeline = gst::Pipeline::new();
         pipeline.set_auto_flush_bus(false);
-        // The end of the file is told by the filesink, whatever other branches still do.
+        // The end of the file is told by its sink, whatever other branches still do.
         pipeline.set_property("message-forward", true);
-        let source = make("filesrc")?;
-        source.set_property("location", job.input);
-        let decoder = make("decodebin")?;
-        let sink = make("filesink")?;
-        sink.set_property("location", temporary);
-        // An encoder that looks ahead gives nothing to preroll with.
-        sink.set_property("async", false);
-        let muxer = job.container.muxer()?;
-        pipeline.add_many([&source, &decoder, &muxer, &sink])?;
-        source.link(&decoder)?;
-        muxer.link(&sink)?;
 
         let (sender, words): (Sender<Word>, _) = channel();
         let pictures = Pictures::build(&pipeline, &bridge, &job.encoder, &sender)?;
@@ -116,28 +163,39 @@ impl Running {
         pipeline.add_many(&encoder)?;
         bridge.appsrc().link(&encoder[0])?;
         gst::Element::link_many(&encoder)?;
-        let last = encoder.last().expect("there is an encoder at least");
-        let pad = muxer.request_pad_simple("video_%u").context("the muxer takes no video")?;
-        last.static_pad("src").context("the encoder has no output")?.link(&pad)?;
-        caps::refine_timescale(&pad);
+        let last = encoder.last().and_then(|last| last.static_pad("src")).context("the encoder has no output")?;
 
+        let sink = sink(job)?;
+        pipeline.add(&sink)?;
+        let into_sink = sink.static_pad("sink").context("a sink has a sink pad")?;
+        let (pad, muxer) = match job.container {
+            Some(container) => {
+                let muxer = container.muxer()?;
+                pipeline.add(&muxer)?;
+                muxer.link(&sink)?;
+                let pad = muxer.request_pad_simple("video_%u").context("the muxer takes no video")?;
+                caps::refine_timescale(&pad);
+                (pad, Some((container, muxer.downgrade())))
+            }
+            None => (into_sink, None),
+        };
+        last.link(&pad)?;
+        if job.container.is_none() && job.raw.is_some() {
+            raw::pack(&pad);
+        }
         let cut = Cut::default();
         let written = Written::default();
         written.count(&pad);
         let streams = Arc::new(Streams {
             pipeline: pipeline.downgrade(),
-            muxer: muxer.downgrade(),
+            muxer,
             pictures: pictures.input.downgrade(),
-            container: job.container,
             audio_encoder: job.audio_encoder.map(str::to_owned),
             cut: cut.clone(),
             written: written.clone(),
             words: sender,
         });
-        decoder.set_property("caps", streams.wanted());
-        caps::prefer_stream_colorimetry(&decoder);
-        let linker = streams.clone();
-        decoder.connect_no_more_pads(move |decoder| linker.link(decoder));
+        attach_source(job, &pipeline, &streams)?;
         let running = Running { pipeline, bridge, pictures, streams, written, words, cut, duration: Cell::new(None) };
         // Why it fails is on the bus.
         let _ = running.pipeline.set_state(gst::State::Playing);
@@ -228,14 +286,15 @@ impl Running {
     }
 }
 
-/// Whether this is the filesink's word, forwarded by the pipeline, that everything is written.
+/// Whether this is the sink's word, forwarded by the pipeline, that everything is written.
 fn is_end_of_file(element: &gst::message::Element) -> bool {
     let Some(structure) = element.structure().filter(|structure| structure.name() == "GstBinForwarded") else {
         return false;
     };
     structure.get::<gst::Message>("message").is_ok_and(|message| {
         let sink = message.src().and_then(|source| source.downcast_ref::<gst::Element>()).and_then(|e| e.factory());
-        message.type_() == gst::MessageType::Eos && sink.is_some_and(|factory| factory.name() == "filesink")
+        message.type_() == gst::MessageType::Eos
+            && sink.is_some_and(|factory| ["filesink", "fdsink"].contains(&factory.name().as_str()))
     })
 }
 
