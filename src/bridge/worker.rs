@@ -251,7 +251,7 @@ impl Worker {
     /// Adds the frames held back to the latency that upstream has.
     fn announce_latency(&self, info: &VideoInfo, depth: usize) {
         let mut query = gst::query::Latency::new();
-        if !super::sink_pad(&self.appsink).peer_query(&mut query) {
+        if !super::ends::sink_pad(&self.appsink).peer_query(&mut query) {
             return;
         }
         let (_, min, max) = query.result();

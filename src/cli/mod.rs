@@ -40,6 +40,10 @@ enum Job {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ending {
     Done,
+    /// Nothing had to be done.
+    Skipped,
+    /// What failed was told already.
+    Failed,
     /// By Ctrl-C or a request to terminate.
     Interrupted,
 }
@@ -71,7 +75,8 @@ pub fn run() -> ExitCode {
         Job::Bench(arguments) => bench::run(&arguments),
     };
     match ending {
-        Ok(Ending::Done) => ExitCode::SUCCESS,
+        Ok(Ending::Done | Ending::Skipped) => ExitCode::SUCCESS,
+        Ok(Ending::Failed) => ExitCode::FAILURE,
         Ok(Ending::Interrupted) => ExitCode::from(130),
         // Nobody reads the output any more: that is their choice and no failure.
         Err(error) if error.downcast_ref().map(std::io::Error::kind) == Some(std::io::ErrorKind::BrokenPipe) => {

@@ -21,11 +21,37 @@ pub enum Style {
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum Line<'a> {
-    Start { input: &'a str, output: &'a str, duration: Option<f64> },
-    Progress { frames: u64, position: Option<f64>, duration: Option<f64>, frames_per_second: f64 },
-    Note { text: &'a str },
+    Start {
+        input: &'a str,
+        output: &'a str,
+        duration: Option<f64>,
+    },
+    Progress {
+        frames: u64,
+        position: Option<f64>,
+        duration: Option<f64>,
+        frames_per_second: f64,
+    },
+    Note {
+        text: &'a str,
+    },
     Done(Summary<'a>),
-    Failed { input: &'a str, error: &'a str },
+    Skipped {
+        input: &'a str,
+        output: &'a str,
+    },
+    Failed {
+        input: &'a str,
+        error: &'a str,
+    },
+    /// After several files.
+    Summary {
+        files: usize,
+        done: usize,
+        skipped: usize,
+        failed: usize,
+        interrupted: bool,
+    },
 }
 
 /// What came of a file.
@@ -49,13 +75,36 @@ pub struct Summary<'a> {
 pub struct Reporter {
     style: Style,
     bar: Option<ProgressBar>,
+    /// Which of several files it is, and of how many.
+    place: Option<(usize, usize)>,
     started: Instant,
     last_line: Option<Instant>,
 }
 
 impl Reporter {
     pub fn new(style: Style) -> Reporter {
-        Reporter { style, bar: None, started: Instant::now(), last_line: None }
+        Reporter { style, bar: None, place: None, started: Instant::now(), last_line: None }
+    }
+
+    /// The next file is one of several.
+    pub fn set_place(&mut self, number: usize, all: usize) {
+        self.place = Some((number, all));
+    }
+
+    /// A file was there already.
+    pub fn skipped(&self, input: &str, output: &str) {
+        if self.style == Style::People {
+            eprintln!("{output}: exists, skipped");
+        }
+        self.line(&Line::Skipped { input, output });
+    }
+
+    /// All files are dealt with.
+    pub fn sum_up(&self, summary: &Line) {
+        if let (Style::People, Line::Summary { files, done, skipped, failed, .. }) = (self.style, summary) {
+            eprintln!("{files} files: {done} done, {skipped} skipped, {failed} failed");
+        }
+        self.line(summary);
     }
 
     /// A file begins. `title` leads the bar.
@@ -65,7 +114,10 @@ impl Reporter {
         self.line(&Line::Start { input, output, duration: None });
         if self.style == Style::People {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(5));
-            bar.set_prefix(title.to_owned());
+            bar.set_prefix(match self.place {
+                Some((number, all)) => format!("{number}/{all} {title}"),
+                None => title.to_owned(),
+            });
             bar.set_style(style("{prefix} {spinner} {elapsed} {msg}"));
             self.bar = Some(bar);
         }

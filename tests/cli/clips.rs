@@ -38,3 +38,9 @@ pub fn ffprobe(path: &Path, entries: &str) -> String {
     let output = Command::new("ffprobe").args(arguments).arg(path).output().unwrap();
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
+
+/// Runs a pipeline to its end.
+pub fn gst_launch(line: &str) {
+    let output = Command::new("gst-launch-1.0").args(["-q"]).args(line.split_whitespace()).output().unwrap();
+    assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+}

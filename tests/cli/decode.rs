@@ -25,6 +25,9 @@ pub struct Content {
     pub tracks: Vec<Vec<Unit>>,
 }
 
+/// What was decoded so far: tracks by the number of their pad.
+type Collected = (Content, BTreeMap<usize, Vec<Unit>>);
+
 impl Content {
     pub fn times(&self) -> Vec<i64> {
         self.frames.iter().map(|frame| frame.time).collect()
@@ -51,7 +54,7 @@ pub fn decode(path: &Path) -> Content {
         caps.merge(gst::Caps::new_empty_simple(name));
     }
     decoder.set_property("caps", caps);
-    let content: Arc<Mutex<(Content, BTreeMap<usize, Vec<Unit>>)>> = Arc::default();
+    let content: Arc<Mutex<Collected>> = Arc::default();
     let (target, collected) = (pipeline.downgrade(), content.clone());
     decoder.connect_no_more_pads(move |decoder| {
         let pipeline = target.upgrade().unwrap();

@@ -1,11 +1,13 @@
 //! The command line, run as a user runs it, on clips that the tests make.
 
+mod batch;
 mod clips;
 mod decode;
 mod errors;
 mod file;
 mod interrupt;
 mod pictures;
+mod pipes;
 mod streams;
 mod time;
 mod usage;

@@ -36,6 +36,8 @@ fn tracks_that_fit_are_copied_and_others_encoded() {
     let (mut input, mut output) = (decode(&input), decode(&output));
     same_times(&output.times(), &input.times(), 2);
     assert_eq!(output.tracks.len(), 2);
+    let (opus, aac) = (output.tracks[0].len(), output.tracks[1].len());
+    assert!(opus > 49 && aac < 49, "20 ms of opus a packet, 23 ms of AAC: {opus}, {aac}");
     (input.tracks, output.tracks) = (vec![input.tracks.remove(0)], vec![output.tracks.remove(0)]);
     same_sound(&input, &output, 1000);
 }

@@ -1,5 +1,7 @@
 //! Sound: copied where the container takes it, encoded where it does not.
 
+use std::sync::{Mutex, PoisonError};
+
 use anyhow::{Context, bail};
 use gst::prelude::*;
 
@@ -90,4 +92,22 @@ pub fn encoder(name: Option<&str>, container: Container) -> anyhow::Result<Vec<g
     }
     chain.push(encoder);
     Ok(chain)
+}
+
+/// Gives packets without a duration that of the one before: the mp4 muxer drops a last packet that has none.
+pub fn complete_durations(pad: &gst::Pad) {
+    let last = Mutex::new((None::<gst::ClockTime>, None::<gst::ClockTime>));
+    pad.add_probe(gst::PadProbeType::BUFFER, move |_, info| {
+        if let Some(buffer) = info.buffer_mut() {
+            let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+            if let (Some(before), Some(now)) = (last.0, buffer.pts()) {
+                last.1 = now.checked_sub(before).or(last.1);
+            }
+            last.0 = buffer.pts();
+            if buffer.duration().is_none() {
+                buffer.make_mut().set_duration(last.1);
+            }
+        }
+        gst::PadProbeReturn::Ok
+    });
 }

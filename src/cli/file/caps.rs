@@ -61,7 +61,7 @@ pub fn prefer_stream_colorimetry(decoder: &gst::Element) {
 }
 
 /// Replaces the caps that pass the pad by those that `edit` gives, if it gives any.
-fn edit_caps(pad: &gst::Pad, edit: impl Fn(&gst::CapsRef) -> Option<gst::Caps> + Send + Sync + 'static) {
+pub fn edit_caps(pad: &gst::Pad, edit: impl Fn(&gst::CapsRef) -> Option<gst::Caps> + Send + Sync + 'static) {
     pad.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
         let Some(event) = info.event() else { return gst::PadProbeReturn::Ok };
         let gst::EventView::Caps(caps) = event.view() else { return gst::PadProbeReturn::Ok };

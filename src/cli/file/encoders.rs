@@ -108,6 +108,8 @@ pub struct VideoEncoder {
     parser: Option<&'static str>,
     quality: u32,
     tune: Option<fn(&gst::Element, u32)>,
+    /// What it takes, if that is less than the element says.
+    taken: Option<gst::Caps>,
 }
 
 impl VideoEncoder {
@@ -137,11 +139,22 @@ impl VideoEncoder {
                 parser: known.and_then(|known| known.parser),
                 quality,
                 tune: known.map(|known| known.tune),
+                taken: None,
             };
             encoder.check(&factory, container)?;
             return Ok(encoder);
         }
         bail!("the video encoder {} is missing; installed: {}", missing.join(" or "), installed().join(", "))
+    }
+
+    /// YUV4MPEG2, for pipes.
+    pub fn y4m() -> VideoEncoder {
+        VideoEncoder { element: "y4menc".into(), parser: None, quality: DEFAULT_QUALITY, tune: None, taken: None }
+    }
+
+    /// Raw video of the given caps, for pipes.
+    pub fn raw(caps: gst::Caps) -> VideoEncoder {
+        VideoEncoder { element: "identity".into(), taken: Some(caps), ..VideoEncoder::y4m() }
     }
 
     fn check(&self, factory: &gst::ElementFactory, container: Container) -> anyhow::Result<()> {
@@ -176,8 +189,21 @@ impl VideoEncoder {
         Ok(elements)
     }
 
+    /// Whether the encoder cuts odd sizes down where chroma is halved.
+    pub fn halves_colour(&self) -> bool {
+        !["vp8enc", "vp9enc", "av1enc", "y4menc", "identity"].contains(&self.element.as_str())
+    }
+
+    /// Name of the GStreamer element.
+    pub fn name(&self) -> &str {
+        &self.element
+    }
+
     /// Raw video that the encoder takes.
     pub fn takes(&self) -> gst::Caps {
+        if let Some(taken) = &self.taken {
+            return taken.clone();
+        }
         let mut caps = gst::Caps::new_empty();
         if let Some(factory) = gst::ElementFactory::find(&self.element) {
             for pad in factory.static_pad_templates().iter().filter(|pad| pad.direction() == gst::PadDirection::Sink) {

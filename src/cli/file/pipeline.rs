@@ -1,19 +1,20 @@
 //! The pipeline of a file job.
 //!
 //! ```text
-//! filesrc ─▶ decodebin ─▶ queue ─▶ videoconvert ─▶ videoflip ─▶ appsink ··▶ bridge ··▶ appsrc ─▶ encoder ─▶ muxer ─▶ filesink
-//!                    └──▶ queue ─▶ (convert, resample, encode) ───────────────────────────────────────────────▶┘
+//! filesrc ─▶ decodebin ─▶ queue ─▶ (convert, turn, scale) ─▶ appsink ··▶ bridge ··▶ appsrc ─▶ encoder ─▶ muxer ─▶ filesink
+//!                    └──▶ queue ─▶ (convert, resample, encode) ────────────────────────────────────────────▶┘
 //! ```
 //!
 //! `decodebin` stops decoding at what the muxer takes, so that sound is copied. All branches are linked in its
 //! `no-more-pads` signal: no data flows before that, and the muxer's pads must be there when it does.
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use anyhow::{Context, anyhow};
+use anyhow::{Context, bail};
 use autolevels::bridge::{Bridge, Options};
 use autolevels::settings::Settings;
 use gst::prelude::*;
@@ -24,20 +25,32 @@ use super::caps;
 use super::containers::Container;
 use super::cut::Cut;
 use super::encoders::VideoEncoder;
+use super::pictures::Pictures;
+use super::raw::{self, RawVideo};
 use super::streams::{Streams, Word};
 use super::summary::Summary;
 use super::trouble::Trouble;
+use super::written::Written;
 
 /// How often the bus, the interrupts and the progress are looked at.
 const TICK: gst::ClockTime = gst::ClockTime::from_mseconds(50);
+
+/// Seconds of the input that may be missing at its end before that is said. Containers do not say their length
+/// exactly.
+const MISSING: f64 = 1.0;
 
 /// What is done with one file.
 pub struct Job<'a> {
     pub input: &'a Path,
     pub output: &'a Path,
-    pub container: Container,
+    /// The file that is written; stdout if there is none.
+    pub temporary: Option<&'a Path>,
+    /// None for stdout.
+    pub container: Option<Container>,
     pub encoder: VideoEncoder,
     pub audio_encoder: Option<&'a str>,
+    /// Raw video on stdin or stdout.
+    pub raw: Option<RawVideo>,
     pub settings: &'a Settings,
 }
 
@@ -56,12 +69,68 @@ pub fn make(name: &str) -> anyhow::Result<gst::Element> {
         .with_context(|| format!("the GStreamer element {name} is missing (gst-plugins-base or -good has it)"))
 }
 
+fn is_pipe(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Where the result goes.
+fn sink(job: &Job) -> anyhow::Result<gst::Element> {
+    let sink = match job.temporary {
+        Some(path) => {
+            let sink = make("filesink")?;
+            sink.set_property("location", path);
+            sink
+        }
+        None => {
+            let sink = make("fdsink")?;
+            sink.set_property("fd", 1);
+            sink
+        }
+    };
+    // An encoder that looks ahead gives nothing to preroll with.
+    sink.set_property("async", false);
+    sink.set_property("sync", false);
+    Ok(sink)
+}
+
+/// Reads and decodes the input, and links what is found.
+fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>) -> anyhow::Result<()> {
+    let source = if is_pipe(job.input) {
+        make("fdsrc")?
+    } else {
+        let source = make("filesrc")?;
+        source.set_property("location", job.input);
+        source
+    };
+    pipeline.add(&source)?;
+    if let Some(raw) = job.raw.filter(|_| is_pipe(job.input)) {
+        let parser = raw.parser()?;
+        pipeline.add(&parser)?;
+        source.link(&parser)?;
+        let pictures = streams.pictures.upgrade().context("the pipeline is gone")?;
+        parser.static_pad("src").context("a parser has an output")?.link(&pictures)?;
+        return Ok(());
+    }
+    let decoder = make("decodebin")?;
+    pipeline.add(&decoder)?;
+    source.link(&decoder)?;
+    decoder.set_property("caps", streams.wanted());
+    caps::prefer_stream_colorimetry(&decoder);
+    let linker = streams.clone();
+    decoder.connect_no_more_pads(move |decoder| linker.link(decoder));
+    Ok(())
+}
+
 struct Running {
     pipeline: gst::Pipeline,
     bridge: Bridge,
+    pictures: Pictures,
     streams: Arc<Streams>,
+    written: Written,
     words: Receiver<Word>,
     cut: Cut,
+    /// Length of the input, once it is known.
+    duration: Cell<Option<Duration>>,
 }
 
 impl Drop for Running {
@@ -71,75 +140,63 @@ impl Drop for Running {
     }
 }
 
-/// Runs the job, writing to `temporary`.
-pub fn run(job: &Job, temporary: &Path, reporter: &mut Reporter, interrupts: &Interrupts) -> anyhow::Result<Ended> {
+/// Runs the job.
+pub fn run(job: &Job, reporter: &mut Reporter, interrupts: &Interrupts) -> anyhow::Result<Ended> {
     let (input, output) = (job.input.display().to_string(), job.output.display().to_string());
     reporter.start(&job.input.file_name().unwrap_or_default().to_string_lossy(), &input, &output);
-    let running = Running::start(job, temporary)?;
+    let running = Running::start(job)?;
     running.wait(job, reporter, interrupts)
 }
 
 impl Running {
-    fn start(job: &Job, temporary: &Path) -> anyhow::Result<Running> {
+    fn start(job: &Job) -> anyhow::Result<Running> {
         let bridge = Bridge::new(job.settings, Options::default())?;
-        // Only what can be levelled and encoded as it is; the rest is converted before.
-        bridge.appsink().set_caps(Some(&Bridge::caps().intersect(&job.encoder.takes())));
-
         let pipeline = gst::Pipeline::new();
         pipeline.set_auto_flush_bus(false);
-        // The end of the file is told by the filesink, whatever other branches still do.
+        // The end of the file is told by its sink, whatever other branches still do.
         pipeline.set_property("message-forward", true);
-        let source = make("filesrc")?;
-        source.set_property("location", job.input);
-        let decoder = make("decodebin")?;
-        let sink = make("filesink")?;
-        sink.set_property("location", temporary);
-        // An encoder that looks ahead gives nothing to preroll with.
-        sink.set_property("async", false);
-        let muxer = job.container.muxer()?;
-        pipeline.add_many([&source, &decoder, &muxer, &sink])?;
-        source.link(&decoder)?;
-        muxer.link(&sink)?;
 
-        let pictures = make("queue")?;
-        pictures.set_property("max-size-buffers", 2_u32);
-        pictures.set_property("max-size-bytes", 0_u32);
-        pictures.set_property("max-size-time", 0_u64);
-        caps::complete_colorimetry(&pictures.static_pad("sink").context("a queue has a sink pad")?);
-        let convert = make("videoconvert")?;
-        // Files that carry their rotation as a tag come out upright: the muxers drop the tag.
-        let flip = make("videoflip")?;
-        flip.set_property_from_str("video-direction", "auto");
-        let front = [&pictures, &convert, &flip, bridge.appsink().upcast_ref()];
-        pipeline.add_many(front)?;
-        gst::Element::link_many(front)?;
-
+        let (sender, words): (Sender<Word>, _) = channel();
+        let pictures = Pictures::build(&pipeline, &bridge, &job.encoder, &sender)?;
         let encoder = job.encoder.make()?;
         pipeline.add(bridge.appsrc())?;
         pipeline.add_many(&encoder)?;
         bridge.appsrc().link(&encoder[0])?;
         gst::Element::link_many(&encoder)?;
-        let last = encoder.last().expect("there is an encoder at least");
-        let pad = muxer.request_pad_simple("video_%u").context("the muxer takes no video")?;
-        last.static_pad("src").context("the encoder has no output")?.link(&pad)?;
-        caps::refine_timescale(&pad);
+        let last = encoder.last().and_then(|last| last.static_pad("src")).context("the encoder has no output")?;
 
-        let (sender, words): (Sender<Word>, _) = channel();
+        let sink = sink(job)?;
+        pipeline.add(&sink)?;
+        let into_sink = sink.static_pad("sink").context("a sink has a sink pad")?;
+        let (pad, muxer) = match job.container {
+            Some(container) => {
+                let muxer = container.muxer()?;
+                pipeline.add(&muxer)?;
+                muxer.link(&sink)?;
+                let pad = muxer.request_pad_simple("video_%u").context("the muxer takes no video")?;
+                caps::refine_timescale(&pad);
+                (pad, Some((container, muxer.downgrade())))
+            }
+            None => (into_sink, None),
+        };
+        last.link(&pad)?;
+        if job.container.is_none() && job.raw.is_some() {
+            raw::pack(&pad);
+        }
         let cut = Cut::default();
+        let written = Written::default();
+        written.count(&pad);
         let streams = Arc::new(Streams {
             pipeline: pipeline.downgrade(),
-            muxer: muxer.downgrade(),
-            pictures: pictures.static_pad("sink").context("a queue has a sink pad")?.downgrade(),
-            container: job.container,
+            muxer,
+            pictures: pictures.input.downgrade(),
             audio_encoder: job.audio_encoder.map(str::to_owned),
             cut: cut.clone(),
+            written: written.clone(),
             words: sender,
         });
-        decoder.set_property("caps", streams.wanted());
-        caps::prefer_stream_colorimetry(&decoder);
-        let linker = streams.clone();
-        decoder.connect_no_more_pads(move |decoder| linker.link(decoder));
-        let running = Running { pipeline, bridge, streams, words, cut };
+        attach_source(job, &pipeline, &streams)?;
+        let running = Running { pipeline, bridge, pictures, streams, written, words, cut, duration: Cell::new(None) };
         // Why it fails is on the bus.
         let _ = running.pipeline.set_state(gst::State::Playing);
         Ok(running)
@@ -187,7 +244,10 @@ impl Running {
                 }
                 _ => return Ok(Ended::Stopped),
             }
-            reporter.progress(progress.frames, progress.position, self.streams.duration());
+            if self.duration.get().is_none() {
+                self.duration.set(self.streams.duration());
+            }
+            reporter.progress(progress.frames, progress.position, self.duration.get());
         }
         self.pipeline.set_state(gst::State::Null).context("the pipeline does not stop")?;
         // The last bytes are written when the file is closed.
@@ -196,22 +256,45 @@ impl Running {
                 return Err(trouble.explain(error));
             }
         }
-        let progress = self.bridge.progress();
-        if progress.frames == 0 {
-            return Err(anyhow!("no frame of {} could be decoded: the file is damaged", job.input.display()));
+        self.check(job, reporter, finishing)?;
+        Ok(Ended::Complete(Summary::new(self.bridge.progress(), reporter, finishing)))
+    }
+
+    /// Whether all that went in came out, and whether all of the input could be read.
+    fn check(&self, job: &Job, reporter: &Reporter, interrupted: bool) -> anyhow::Result<()> {
+        let input = job.input.display();
+        let frames = self.bridge.progress().frames;
+        if frames == 0 {
+            bail!("no frame of {input} could be decoded: the file is damaged");
         }
-        Ok(Ended::Complete(Summary::new(progress, reporter, finishing)))
+        let written = self.written.frames();
+        if written < frames {
+            let encoder = job.encoder.name();
+            bail!("{encoder} lost {} of {frames} frames of {input}; choose another --encoder", frames - written);
+        }
+        match self.pictures.damaged() {
+            0 => {}
+            n => reporter.note(&format!("{input} is damaged: {n} frames could not be decoded whole")),
+        }
+        let (reached, whole) = (self.written.end().as_secs_f64(), self.duration.get());
+        if let Some(whole) = whole.filter(|_| !interrupted).map(|whole| whole.as_secs_f64())
+            && whole - reached > MISSING
+        {
+            reporter.note(&format!("{input} is damaged: only {reached:.1} s of {whole:.1} s could be read"));
+        }
+        Ok(())
     }
 }
 
-/// Whether this is the filesink's word, forwarded by the pipeline, that everything is written.
+/// Whether this is the sink's word, forwarded by the pipeline, that everything is written.
 fn is_end_of_file(element: &gst::message::Element) -> bool {
     let Some(structure) = element.structure().filter(|structure| structure.name() == "GstBinForwarded") else {
         return false;
     };
     structure.get::<gst::Message>("message").is_ok_and(|message| {
         let sink = message.src().and_then(|source| source.downcast_ref::<gst::Element>()).and_then(|e| e.factory());
-        message.type_() == gst::MessageType::Eos && sink.is_some_and(|factory| factory.name() == "filesink")
+        message.type_() == gst::MessageType::Eos
+            && sink.is_some_and(|factory| ["filesink", "fdsink"].contains(&factory.name().as_str()))
     })
 }
 

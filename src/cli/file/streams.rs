@@ -11,6 +11,7 @@ use super::audio::{self, Treatment};
 use super::containers::Container;
 use super::cut::Cut;
 use super::pipeline::to_duration;
+use super::written::Written;
 
 /// What the pipeline's threads have to say.
 pub enum Word {
@@ -21,12 +22,13 @@ pub enum Word {
 /// Links the streams that were found to the branches that wait for them.
 pub struct Streams {
     pub pipeline: WeakRef<gst::Pipeline>,
-    pub muxer: WeakRef<gst::Element>,
+    /// None if the output carries pictures only.
+    pub muxer: Option<(Container, WeakRef<gst::Element>)>,
     /// Where the pictures go.
     pub pictures: WeakRef<gst::Pad>,
-    pub container: Container,
     pub audio_encoder: Option<String>,
     pub cut: Cut,
+    pub written: Written,
     pub words: Sender<Word>,
 }
 
@@ -34,7 +36,9 @@ impl Streams {
     /// Caps at which decoding stops: raw pictures, sound that the container takes, and text.
     pub fn wanted(&self) -> gst::Caps {
         let mut caps = gst::Caps::new_empty_simple("video/x-raw");
-        caps.merge(self.container.takes("audio_%u"));
+        if let Some((container, _)) = &self.muxer {
+            caps.merge(container.takes("audio_%u"));
+        }
         for name in [
             "audio/x-raw",
             "text/x-raw",
@@ -67,10 +71,13 @@ impl Streams {
     }
 
     fn try_link(&self, decoder: &gst::Element) -> anyhow::Result<()> {
-        let (Some(pipeline), Some(muxer)) = (self.pipeline.upgrade(), self.muxer.upgrade()) else { return Ok(()) };
+        let Some(pipeline) = self.pipeline.upgrade() else { return Ok(()) };
         let mut videos = 0;
         let mut tracks = 0;
-        for pad in decoder.src_pads() {
+        // The decoder sorts its pads by kind; the file's own order is in the names of its streams.
+        let mut pads = decoder.src_pads();
+        pads.sort_by_key(|pad| pad.stream_id());
+        for pad in pads {
             let caps = pad.current_caps().unwrap_or_else(|| pad.query_caps(None));
             let name = caps.structure(0).map(|structure| structure.name().to_string()).unwrap_or_default();
             if name == "video/x-raw" {
@@ -81,7 +88,13 @@ impl Streams {
                 }
             } else if name.starts_with("audio/") {
                 tracks += 1;
-                self.link_audio(&pipeline, &muxer, &pad, &caps, tracks)?;
+                match self.muxer.as_ref().map(|(container, muxer)| (*container, muxer.upgrade())) {
+                    Some((container, Some(muxer))) => {
+                        self.link_audio(&pipeline, container, &muxer, &pad, &caps, tracks)?;
+                    }
+                    Some((_, None)) => return Ok(()),
+                    None => self.note(format!("track {tracks} is left out: a pipe carries pictures only")),
+                }
             } else {
                 self.note(format!("a stream of {name} is left out: only pictures and sound are kept"));
             }
@@ -97,16 +110,17 @@ impl Streams {
     fn link_audio(
         &self,
         pipeline: &gst::Pipeline,
+        container: Container,
         muxer: &gst::Element,
         pad: &gst::Pad,
         caps: &gst::Caps,
         number: usize,
     ) -> anyhow::Result<()> {
         let mut chain = vec![audio::queue()?];
-        if audio::treatment(caps, was_decoded(pad), self.container) == Treatment::Encoded {
-            chain.extend(audio::encoder(self.audio_encoder.as_deref(), self.container)?);
+        if audio::treatment(caps, was_decoded(pad), container) == Treatment::Encoded {
+            chain.extend(audio::encoder(self.audio_encoder.as_deref(), container)?);
             let encoder = chain.last().and_then(|encoder| encoder.factory()).map(|factory| factory.name().to_string());
-            let (container, encoder) = (self.container.name(), encoder.unwrap_or_default());
+            let (container, encoder) = (container.name(), encoder.unwrap_or_default());
             self.note(format!(
                 "{container} does not take the sound of track {number} as it is: encoded with {encoder}"
             ));
@@ -115,10 +129,12 @@ impl Streams {
         gst::Element::link_many(&chain)?;
         let target = muxer
             .request_pad_simple("audio_%u")
-            .with_context(|| format!("{} takes no more sound", self.container.name()))?;
+            .with_context(|| format!("{} takes no more sound", container.name()))?;
         let last = chain.last().and_then(|element| element.static_pad("src")).context("an encoder has an output")?;
-        last.link(&target).with_context(|| format!("track {number} does not fit {}", self.container.name()))?;
+        last.link(&target).with_context(|| format!("track {number} does not fit {}", container.name()))?;
+        audio::complete_durations(&target);
         self.cut.apply_to(&target);
+        self.written.note_end(&target);
         for element in chain.iter().rev() {
             element.sync_state_with_parent()?;
         }

@@ -48,6 +48,11 @@ impl Trouble {
         let cause = error.error();
         let reason = cause.to_string();
         let reason = reason.trim_end_matches('.');
+        if source.starts_with("fdsink") {
+            // Most likely nobody reads any more.
+            return anyhow::Error::new(std::io::Error::from(std::io::ErrorKind::BrokenPipe))
+                .context("cannot write to stdout");
+        }
         if source.starts_with("filesink") {
             if cause.matches(gst::ResourceError::NoSpaceLeft) {
                 return anyhow!("cannot write {output}: the disk is full; make room or write elsewhere");

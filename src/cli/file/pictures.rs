@@ -1,0 +1,184 @@
+//! The way of the pictures from the decoder to the bridge: converted, turned and scaled where that is needed.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::Context;
+use autolevels::bridge::Bridge;
+use gst::prelude::*;
+
+use super::caps;
+use super::encoders::VideoEncoder;
+use super::pipeline::make;
+use super::streams::Word;
+
+/// Fields of the caps that are held to what they were at first.
+const KEPT: [&str; 5] = ["format", "width", "height", "pixel-aspect-ratio", "colorimetry"];
+
+/// The branch `queue ! videoconvertscale ! (videoflip) ! capsfilter ! appsink`.
+pub struct Pictures {
+    /// Where the pictures go in.
+    pub input: gst::Pad,
+    damaged: Arc<AtomicU64>,
+}
+
+impl Pictures {
+    /// Builds the branch in `pipeline`, up to the bridge.
+    pub fn build(
+        pipeline: &gst::Pipeline,
+        bridge: &Bridge,
+        encoder: &VideoEncoder,
+        words: &Sender<Word>,
+    ) -> anyhow::Result<Pictures> {
+        // Only what can be levelled and encoded as it is; the rest is converted before.
+        let taken = Bridge::caps().intersect(&encoder.takes());
+        bridge.appsink().set_caps(Some(&taken));
+        let queue = make("queue")?;
+        queue.set_property("max-size-buffers", 2_u32);
+        queue.set_property("max-size-bytes", 0_u32);
+        queue.set_property("max-size-time", 0_u64);
+        let convert = make("videoconvertscale")?;
+        let filter = make("capsfilter")?;
+        let chain = [&queue, &convert, &filter, bridge.appsink().upcast_ref()];
+        pipeline.add_many(chain)?;
+        gst::Element::link_many(chain)?;
+        let input = queue.static_pad("sink").context("a queue has a sink pad")?;
+        let after_queue = queue.static_pad("src").context("a queue has a source pad")?;
+        caps::complete_colorimetry(&input);
+        let damaged = count_damaged(&input);
+        turn_upright(&after_queue, &convert, &filter, words);
+        if encoder.halves_colour() {
+            keep_odd_sizes(&after_queue, &filter, &taken, words);
+        }
+        tell_changes(&after_queue, words);
+        hold_caps(&bridge.appsink().static_pad("sink").context("an appsink has a sink pad")?, &filter);
+        Ok(Pictures { input, damaged })
+    }
+
+    /// Frames that the decoder could not decode whole.
+    pub fn damaged(&self) -> u64 {
+        self.damaged.load(Ordering::Relaxed)
+    }
+}
+
+fn count_damaged(pad: &gst::Pad) -> Arc<AtomicU64> {
+    let damaged = Arc::new(AtomicU64::new(0));
+    let count = damaged.clone();
+    pad.add_probe(gst::PadProbeType::BUFFER, move |_, info| {
+        if info.buffer().is_some_and(|buffer| buffer.flags().contains(gst::BufferFlags::CORRUPTED)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        gst::PadProbeReturn::Ok
+    });
+    damaged
+}
+
+/// Puts a `videoflip` between the two elements if the file says that its pictures are turned: the muxers drop the
+/// tag. It is not there otherwise, since it knows few formats.
+fn turn_upright(pad: &gst::Pad, before: &gst::Element, after: &gst::Element, words: &Sender<Word>) {
+    let (before, after, words) = (before.downgrade(), after.downgrade(), words.clone());
+    let turned = AtomicBool::new(false);
+    pad.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
+        let orientation = info.event().and_then(|event| match event.view() {
+            gst::EventView::Tag(tags) => {
+                tags.tag().get::<gst::tags::ImageOrientation>().map(|tag| tag.get().to_owned())
+            }
+            _ => None,
+        });
+        if orientation.is_some_and(|orientation| orientation != "rotate-0")
+            && !turned.swap(true, Ordering::Relaxed)
+            && let (Some(before), Some(after)) = (before.upgrade(), after.upgrade())
+            && let Err(error) = insert_flip(&before, &after)
+        {
+            // Nobody listens any more when the job has ended.
+            let _ = words.send(Word::Failed(error));
+        }
+        gst::PadProbeReturn::Ok
+    });
+}
+
+/// Called in the thread that pushes through both elements, before the first frame: nothing is under way.
+fn insert_flip(before: &gst::Element, after: &gst::Element) -> anyhow::Result<()> {
+    let flip = make("videoflip")?;
+    flip.set_property_from_str("video-direction", "auto");
+    let pipeline = before.parent().and_downcast::<gst::Bin>().context("the pipeline is gone")?;
+    pipeline.add(&flip)?;
+    before.unlink(after);
+    gst::Element::link_many([before, &flip, after])?;
+    flip.sync_state_with_parent()?;
+    Ok(())
+}
+
+/// Formats with half the chroma cannot hold an odd number of columns or rows in these encoders, which cut one off.
+fn keep_odd_sizes(pad: &gst::Pad, filter: &gst::Element, taken: &gst::Caps, words: &Sender<Word>) {
+    let whole = gst::Caps::builder("video/x-raw").field("format", "Y444").build();
+    if !taken.can_intersect(&whole) {
+        return;
+    }
+    let (filter, words) = (filter.downgrade(), words.clone());
+    on_sizes(pad, move |_, (width, height)| {
+        if (width % 2 != 0 || height % 2 != 0)
+            && let Some(filter) = filter.upgrade()
+            && filter.property::<gst::Caps>("caps").is_any()
+        {
+            filter.set_property("caps", &whole);
+            let _ = words
+                .send(Word::Note(format!("an odd size ({width}×{height}) is encoded with all its chroma (4:4:4)")));
+        }
+    });
+}
+
+/// Says so when the size changes in the middle.
+fn tell_changes(pad: &gst::Pad, words: &Sender<Word>) {
+    let words = words.clone();
+    on_sizes(pad, move |first, (width, height)| {
+        if first != (width, height) {
+            let (w, h) = first;
+            let text =
+                format!("the picture changes its size to {width}×{height}: scaled to {w}×{h}, as it was at first");
+            let _ = words.send(Word::Note(text));
+        }
+    });
+}
+
+/// Calls `tell` with the first size and the present one whenever caps pass.
+fn on_sizes(pad: &gst::Pad, tell: impl Fn((i32, i32), (i32, i32)) + Send + Sync + 'static) {
+    let first = Mutex::new(None);
+    pad.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
+        if let Some(gst::EventView::Caps(caps)) = info.event().map(|event| event.view())
+            && let Some(structure) = caps.caps().structure(0)
+            && let (Ok(width), Ok(height)) = (structure.get("width"), structure.get("height"))
+        {
+            let first = *first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert((width, height));
+            tell(first, (width, height));
+        }
+        gst::PadProbeReturn::Ok
+    });
+}
+
+/// Holds the pictures to their first size and format: a change in the middle is an error in mkv and breaks mp4.
+fn hold_caps(pad: &gst::Pad, filter: &gst::Element) {
+    let filter = filter.downgrade();
+    let first = Arc::new(Mutex::new(None::<gst::Caps>));
+    let known = first.clone();
+    // With the first frame, since a tag may turn the pictures after their first caps.
+    pad.add_probe(gst::PadProbeType::BUFFER, move |pad, _| {
+        if let (Some(caps), Some(filter)) = (pad.current_caps(), filter.upgrade()) {
+            filter.set_property("caps", kept(&caps));
+            *known.lock().unwrap_or_else(PoisonError::into_inner) = Some(caps);
+        }
+        gst::PadProbeReturn::Remove
+    });
+    caps::edit_caps(pad, move |_| first.lock().unwrap_or_else(PoisonError::into_inner).clone());
+}
+
+fn kept(caps: &gst::CapsRef) -> gst::Caps {
+    let mut held = gst::Structure::new_empty("video/x-raw");
+    for (name, value) in caps.structure(0).iter().flat_map(|structure| structure.iter()) {
+        if KEPT.contains(&name.as_str()) {
+            held.set_value(name, value.clone());
+        }
+    }
+    gst::Caps::builder_full().structure(held).build()
+}
