@@ -5,7 +5,7 @@
 //! Makes a hazy grey ramp, levels it, and prints the darkest and brightest value before and after.
 
 use autolevels::frame::{
-    Access, Format, FrameError, FrameInfo, FrameMemory, LumaWeights, Plane, PlaneMut, Planes, PlanesMut, Range,
+    Access, Format, FrameError, FrameInfo, FrameMemory, LumaWeights, Plane, PlaneMut, Planes, Range,
 };
 use autolevels::leveler::{Leveler, Timing};
 use autolevels::settings::{BackendChoice, Settings};
@@ -13,24 +13,30 @@ use autolevels::settings::{BackendChoice, Settings};
 const WIDTH: usize = 320;
 const HEIGHT: usize = 200;
 
-/// An RGBA picture that is levelled where it lies.
-struct Picture(Vec<u8>);
+/// An RGBA picture, and room for the levelled one.
+struct Picture {
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
 
 impl FrameMemory for Picture {
     fn input(&self) -> Planes<'_> {
-        [Plane { data: &self.0, stride: WIDTH * 4 }].into_iter().collect()
+        [Plane { data: &self.before, stride: WIDTH * 4 }].into_iter().collect()
     }
 
-    fn access(&mut self) -> Result<Access<'_>, FrameError> {
-        let planes: PlanesMut = [PlaneMut { data: &mut self.0, stride: WIDTH * 4 }].into_iter().collect();
-        Ok(Access::InPlace(planes))
+    fn access(&mut self, _in_place: bool) -> Result<Access<'_>, FrameError> {
+        Ok(Access::Copy {
+            input: [Plane { data: &self.before, stride: WIDTH * 4 }].into_iter().collect(),
+            output: [PlaneMut { data: &mut self.after, stride: WIDTH * 4 }].into_iter().collect(),
+        })
     }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let grey = |i: usize| 70 + (i % WIDTH * 90 / WIDTH) as u8;
-    let picture = Picture((0..WIDTH * HEIGHT).flat_map(|i| [grey(i), grey(i), grey(i), 255]).collect());
-    println!("before: {:?}", extremes(&picture));
+    let before: Vec<u8> = (0..WIDTH * HEIGHT).flat_map(|i| [grey(i), grey(i), grey(i), 255]).collect();
+    println!("before: {:?}", extremes(&before));
+    let picture = Picture { after: vec![0; before.len()], before };
 
     let info = FrameInfo::new(Format::Rgba, WIDTH, HEIGHT, Range::FULL, LumaWeights::BT709);
     // A single picture has no past to be smoothed with, and is hardly worth waking up a GPU.
@@ -40,14 +46,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let done = leveler.drain().ok_or("what goes in comes out")?;
     let outcome = done.outcome?;
 
-    println!("after:  {:?}", extremes(&done.memory));
+    // A picture that needs no change is not written again.
+    let levelled = if outcome.changed { &done.memory.after } else { &done.memory.before };
+    println!("after:  {:?}", extremes(levelled));
     let report = outcome.report;
     println!("black {:.1}, white {:.1}, gain {:.2}", report.black, report.white, report.gain);
     Ok(())
 }
 
 /// Darkest and brightest red of the picture.
-fn extremes(picture: &Picture) -> (u8, u8) {
-    let red = || picture.0.chunks_exact(4).map(|pixel| pixel[0]);
+fn extremes(rgba: &[u8]) -> (u8, u8) {
+    let red = || rgba.chunks_exact(4).map(|pixel| pixel[0]);
     (red().min().unwrap_or_default(), red().max().unwrap_or_default())
 }

@@ -101,7 +101,7 @@ fn levels_over_time<'a>(area: &Area<'a>, means: &[Column], width: f64, seconds: 
     };
     chart.draw_series(LineSeries::new(points(|column| column.black), BLACK_POINT.stroke_width(2)))?;
     chart.draw_series(LineSeries::new(points(|column| column.white), WHITE_POINT.stroke_width(2)))?;
-    legend(area, &[("white point", WHITE_POINT), ("black point", BLACK_POINT), ("cut", CUT)])
+    legend(area, 12, &[("white point", WHITE_POINT), ("black point", BLACK_POINT), ("cut", CUT)])
 }
 
 fn gain_over_time<'a>(area: &Area<'a>, means: &[Column], width: f64, seconds: f64) -> Drawn<'a> {
@@ -128,7 +128,8 @@ fn gain_over_time<'a>(area: &Area<'a>, means: &[Column], width: f64, seconds: f6
     }
     let gains = means.iter().enumerate().map(|(index, column)| ((index as f64 + 0.5) * width, column.gain));
     chart.draw_series(LineSeries::new(gains, GAIN.stroke_width(2)))?;
-    legend(area, &[("gain", GAIN)])
+    // Gains are above 1, so that there is room below.
+    legend(area, area.dim_in_pixel().1 as i32 - 60, &[("gain", GAIN)])
 }
 
 fn histogram<'a>(area: &Area<'a>, title: &str, counts: &[u64], color: RGBColor) -> Drawn<'a> {
@@ -162,14 +163,14 @@ fn histogram<'a>(area: &Area<'a>, title: &str, counts: &[u64], color: RGBColor) 
     area.draw(&Text::new(title.to_owned(), (56, 4), letters(13, INK)))
 }
 
-/// Names in their colours at the top right.
-fn legend<'a>(area: &Area<'a>, names: &[(&str, RGBColor)]) -> Drawn<'a> {
+/// Names in their colours at the right, `y` pixels below the top.
+fn legend<'a>(area: &Area<'a>, y: i32, names: &[(&str, RGBColor)]) -> Drawn<'a> {
     let mut x = area.dim_in_pixel().0 as i32 - 30;
     for (name, color) in names {
         x -= name.len() as i32 * 7 + 16;
         let box_end = x + name.len() as i32 * 7 + 8;
-        area.draw(&Rectangle::new([(x - 4, 12), (box_end - 4, 30)], PAPER.mix(0.75).filled()))?;
-        area.draw(&Text::new((*name).to_owned(), (x, 15), letters(13, *color)))?;
+        area.draw(&Rectangle::new([(x - 4, y), (box_end - 4, y + 18)], PAPER.mix(0.75).filled()))?;
+        area.draw(&Text::new((*name).to_owned(), (x, y + 3), letters(13, *color)))?;
     }
     Ok(())
 }

@@ -80,7 +80,7 @@ impl<W: Write> Reporter<W> {
                     line.black,
                     line.white,
                     line.gain,
-                    (line.exposure - 1.0) * 100.0,
+                    round((line.exposure - 1.0) * 100.0, 1) + 0.0, // no minus before zero
                     line.cut
                 )?;
             }

@@ -32,6 +32,7 @@ pub fn play(pipeline: &gst::Pipeline, no_keys: bool, quiet: bool, interrupts: &I
         buffering: false,
         ending: None,
         missing: None,
+        closed: None,
     };
     let end = player.run(terminal.as_ref(), interrupts);
     player.status.clear();
@@ -53,6 +54,8 @@ struct Player {
     /// When and how the end was asked for.
     ending: Option<(Instant, Ending)>,
     missing: Option<String>,
+    /// The window that was closed.
+    closed: Option<gst::Object>,
 }
 
 impl Player {
@@ -85,8 +88,9 @@ impl Player {
                 1 => self.end(Ending::Interrupted),
                 _ => return Ok(Ending::Interrupted),
             }
+            let others_ended = self.closed.as_ref().is_some_and(|window| all_ended_but(&self.pipeline, window));
             if let Some((since, end)) = self.ending
-                && (since.elapsed() > PATIENCE || !needs_ending(&self.pipeline))
+                && (since.elapsed() > PATIENCE || others_ended || !needs_ending(&self.pipeline))
             {
                 if since.elapsed() > PATIENCE {
                     self.status.print("warning: the end did not come through; what was written may be incomplete");
@@ -168,9 +172,13 @@ impl Player {
             gst::MessageView::Error(error) => {
                 let who = error.src().map(|source| source.name().to_string()).unwrap_or_default();
                 if closed_window(error) {
+                    self.closed = error.src().cloned();
                     self.end(Ending::Done);
-                    // The window is gone, and the end would wait for it for ever.
-                    return Ok(self.ending.map(|(_, end)| end));
+                    return Ok(None);
+                }
+                // What a closed window leaves behind; the rest is about to end anyway.
+                if self.closed.is_some() {
+                    return Ok(None);
                 }
                 match &self.missing {
                     Some(missing) => bail!("GStreamer lacks a {missing}"),
@@ -275,6 +283,15 @@ fn needs_ending(pipeline: &gst::Pipeline) -> bool {
         class.contains("Muxer") || class.contains("Encoder")
     };
     pipeline.iterate_recurse().into_iter().flatten().any(|element| writes(&element))
+}
+
+/// Whether every sink but the one that is, or holds, the closed window has got the end of its stream.
+fn all_ended_but(pipeline: &gst::Pipeline, window: &gst::Object) -> bool {
+    let ended = |sink: &gst::Element| {
+        let is_window = window == sink.upcast_ref::<gst::Object>() || window.has_as_ancestor(sink);
+        is_window || sink.sink_pads().iter().all(|pad| pad.sticky_event::<gst::event::Eos>(0).is_some())
+    };
+    pipeline.iterate_sinks().into_iter().flatten().all(|sink| ended(&sink))
 }
 
 /// Whether an error only says that the window was closed.
