@@ -116,17 +116,22 @@ pub fn adapters() -> Vec<AdapterInfo> {
 /// An adapter with its entry in the list.
 type Found = (AdapterInfo, wgpu::Adapter);
 
-/// The adapters, looked for once in a process; OpenGL's only if there is no other and any is good enough.
 /// The one of `adapters` that `backend=auto` takes, if there is a real GPU that is fit.
 pub fn automatic(adapters: &[AdapterInfo]) -> Option<&AdapterInfo> {
     choose(adapters, "", false).ok().map(|index| &adapters[index])
 }
 
+/// The adapters, looked for once in a process; OpenGL's only if there is no other and any is good enough, and none
+/// of its software, which has nothing for it that software through Vulkan has not.
 fn enumerate(any: bool) -> &'static [Found] {
     static PRIMARY: OnceLock<Vec<Found>> = OnceLock::new();
     static GL: OnceLock<Vec<Found>> = OnceLock::new();
     let primary = PRIMARY.get_or_init(|| list(wgpu::Backends::VULKAN | wgpu::Backends::METAL | wgpu::Backends::DX12));
-    if primary.is_empty() && any { GL.get_or_init(|| list(wgpu::Backends::GL)) } else { primary }
+    let gl = || {
+        let found = list(wgpu::Backends::GL).into_iter();
+        found.filter(|(info, _)| info.kind != AdapterKind::Cpu).collect()
+    };
+    if primary.is_empty() && any { GL.get_or_init(gl) } else { primary }
 }
 
 fn list(backends: wgpu::Backends) -> Vec<Found> {
