@@ -7,19 +7,22 @@ use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use gst::buffer::{MappedBuffer, Readable, Writable};
-use gst_video::{VideoColorMatrix, VideoColorPrimaries, VideoColorRange, VideoInfo, VideoMeta};
+use gst_video::{VideoColorMatrix, VideoColorPrimaries, VideoColorRange, VideoColorimetry, VideoInfo, VideoMeta};
 
 use crate::frame::{
     Access, Format, FrameError, FrameInfo, FrameMemory, LumaWeights, Plane, PlaneMut, Planes, PlanesMut, Range,
 };
 
 /// Describes the frames of a stream from its caps; `None` if the format is not one of [`Format`].
-pub fn frame_info(info: &VideoInfo) -> Option<FrameInfo> {
+pub fn frame_info(caps: &gst::CapsRef) -> Option<(VideoInfo, FrameInfo)> {
+    let info = VideoInfo::from_caps(caps).ok()?;
     let format = Format::find(info.format().to_str())?;
     if info.width() == 0 || info.height() == 0 {
         return None;
     }
-    let colorimetry = info.colorimetry();
+    // GStreamer drops a colorimetry without a matrix whole, the range with it; caps of JPEG and some H.264 say no more.
+    let said = caps.structure(0).and_then(|structure| structure.get::<&str>("colorimetry").ok()?.parse().ok());
+    let colorimetry: VideoColorimetry = said.unwrap_or_else(|| info.colorimetry());
     let range = match colorimetry.range() {
         VideoColorRange::Range16_235 => Range::LIMITED,
         VideoColorRange::Range0_255 => Range::FULL,
@@ -35,7 +38,8 @@ pub fn frame_info(info: &VideoInfo) -> Option<FrameInfo> {
         (VideoColorMatrix::Bt601, _) => LumaWeights::BT601,
         _ => LumaWeights::BT709,
     };
-    Some(FrameInfo::new(format, info.width() as usize, info.height() as usize, range, weights))
+    let frames = FrameInfo::new(format, info.width() as usize, info.height() as usize, range, weights);
+    Some((info, frames))
 }
 
 /// Where the planes lie in a buffer's bytes: offset and stride of each.
@@ -211,5 +215,40 @@ impl FrameMemory for GstFrame {
             }),
             None => unreachable!("found above"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(caps: &str) -> Range {
+        gst::init().unwrap();
+        let caps: gst::Caps = format!("video/x-raw,width=64,height=48,framerate=25/1,{caps}").parse().unwrap();
+        frame_info(&caps).unwrap().1.range
+    }
+
+    #[test]
+    fn the_range_is_the_one_that_the_caps_say() {
+        assert_eq!(range("format=I420"), Range::LIMITED);
+        assert_eq!(range("format=I420,colorimetry=bt709"), Range::LIMITED);
+        assert_eq!(range("format=I420,colorimetry=1:4:0:0"), Range::FULL);
+        assert_eq!(range("format=I420,colorimetry=1:0:0:0"), Range::FULL);
+        assert_eq!(range("format=I420,colorimetry=2:0:0:0"), Range::LIMITED);
+        assert_eq!(range("format=RGBA"), Range::FULL);
+        assert_eq!(range("format=RGB,colorimetry=2:1:7:1"), Range::LIMITED);
+        assert_eq!(range("format=GRAY8"), Range::FULL);
+    }
+
+    #[test]
+    fn luma_weights_of_rgb_follow_the_primaries() {
+        gst::init().unwrap();
+        let weights = |colorimetry: &str| {
+            let caps = format!("video/x-raw,format=RGBA,width=64,height=48,colorimetry={colorimetry}");
+            frame_info(&caps.parse::<gst::Caps>().unwrap()).unwrap().1.weights
+        };
+        assert_eq!(weights("sRGB"), LumaWeights::BT709);
+        assert_eq!(weights("1:1:7:4"), LumaWeights::BT601);
+        assert_eq!(weights("1:1:7:7"), LumaWeights::BT2020);
     }
 }

@@ -226,8 +226,7 @@ impl Worker {
 
     /// Opens a leveler for frames of `caps`.
     fn open(&self, caps: gst::Caps) -> Result<Stream, Interrupt> {
-        let info = VideoInfo::from_caps(&caps).ok();
-        let Some((info, frames)) = info.and_then(|info| frame_info(&info).map(|frames| (info, frames))) else {
+        let Some((info, frames)) = frame_info(&caps) else {
             return Err(FrameError::Memory(format!("frames of {caps} cannot be levelled")).into());
         };
         let settings = {

@@ -386,11 +386,12 @@ impl VideoFilterImpl for AutoLevels {
     fn set_info(
         &self,
         incaps: &gst::Caps,
-        in_info: &VideoInfo,
+        _in_info: &VideoInfo,
         _outcaps: &gst::Caps,
         _out_info: &VideoInfo,
     ) -> Result<(), gst::LoggableError> {
-        let info = frame_info(in_info).ok_or_else(|| gst::loggable_error!(CAT, "cannot level {incaps}"))?;
+        let (video_info, info) =
+            frame_info(incaps).ok_or_else(|| gst::loggable_error!(CAT, "cannot level {incaps}"))?;
         let mut guard = lock(&self.streaming);
         let streaming = guard.as_mut().ok_or_else(|| gst::loggable_error!(CAT, "not started"))?;
         if streaming.info.is_some() && *streaming.leveler.info() == info {
@@ -409,7 +410,7 @@ impl VideoFilterImpl for AutoLevels {
             let (backend, adapter) = streaming.leveler.backend();
             gst::info!(CAT, imp = self, "levels {info} on {backend} ({adapter})");
         }
-        streaming.info = Some(in_info.clone());
+        streaming.info = Some(video_info);
         // The leveler may be new, and has to be told all settings.
         lock(&self.wanted).changed = true;
         let (on, settings) = (streaming.leveler.backend().0, &streaming.settings);

@@ -108,7 +108,7 @@ pub struct Reference {
 
 impl Reference {
     pub fn new(info: &VideoInfo, settings: &Settings) -> Reference {
-        let frame = frame_info(info).unwrap();
+        let frame = frame_info(&info.to_caps().unwrap()).unwrap().1;
         Reference { leveler: Leveler::new(&frame, settings, true).unwrap(), info: info.clone() }
     }
 
@@ -131,7 +131,7 @@ impl Reference {
 
 /// The samples of a frame without the padding, row by row, plane by plane.
 pub fn samples(buffer: &gst::BufferRef, info: &VideoInfo) -> Vec<u8> {
-    let frame = frame_info(info).unwrap();
+    let frame = frame_info(&info.to_caps().unwrap()).unwrap().1;
     let view = gst_video::VideoFrameRef::from_buffer_ref_readable(buffer, info).unwrap();
     let mut samples = Vec::new();
     for (plane, shape) in frame.planes.iter().enumerate() {

@@ -12,7 +12,7 @@ fn padded(info: &VideoInfo, number: usize) -> gst::Buffer {
     const PADDING: u8 = 0xEE;
     let plain = gst::Buffer::from_slice(picture(info, number));
     let view = gst_video::VideoFrameRef::from_buffer_ref_readable(&plain, info).unwrap();
-    let frame = autolevels::video::frame_info(info).unwrap();
+    let frame = autolevels::video::frame_info(&info.to_caps().unwrap()).unwrap().1;
     let (mut bytes, mut offsets, mut strides) = (Vec::new(), Vec::new(), Vec::new());
     for (plane, shape) in frame.planes.iter().enumerate() {
         bytes.resize(bytes.len() + 37, PADDING);

@@ -57,8 +57,7 @@ struct Meter {
 }
 
 impl Meter {
-    fn new(video: VideoInfo, settings: &Settings) -> Result<Meter> {
-        let info = frame_info(&video).with_context(|| format!("{} frames cannot be measured", video.format()))?;
+    fn new(video: VideoInfo, info: FrameInfo, settings: &Settings) -> Result<Meter> {
         // Decoded frames lie in the memory of the CPU, which counts them faster than they could be sent on.
         let backend: Box<dyn Backend> = match settings.backend {
             BackendChoice::Gpu => gpu::open(&info, 1, &settings.adapter, true)?,
@@ -124,15 +123,15 @@ fn play(
             }
         };
         let (Some(caps), Some(buffer)) = (sample.caps(), sample.buffer_owned()) else { continue };
-        let video = VideoInfo::from_caps(caps)?;
+        let (video, info) = frame_info(caps).with_context(|| format!("frames of {caps} cannot be measured"))?;
         let pts = buffer.pts();
         let time = sample.segment().and_then(|segment| {
             segment.downcast_ref::<gst::ClockTime>().and_then(|segment| segment.to_running_time(pts))
         });
         let time = time.map(Duration::from);
         drop(sample);
-        if meter.as_ref().is_none_or(|meter| meter.video != video) {
-            meter = Some(Meter::new(video, settings)?);
+        if meter.as_ref().is_none_or(|meter| (&meter.video, &meter.info) != (&video, &info)) {
+            meter = Some(Meter::new(video, info, settings)?);
         }
         let Some(meter) = &mut meter else { continue };
         let decision = if meter.measure(buffer)? {

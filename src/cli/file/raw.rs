@@ -61,8 +61,7 @@ pub fn pack(pad: &gst::Pad) {
 }
 
 fn packed(caps: &gst::Caps, buffer: &gst::BufferRef) -> Option<gst::Buffer> {
-    let info = gst_video::VideoInfo::from_caps(caps).ok()?;
-    let frames = autolevels::video::frame_info(&info)?;
+    let (info, frames) = autolevels::video::frame_info(caps)?;
     let frame = VideoFrameRef::from_buffer_ref_readable(buffer, &info).ok()?;
     let mut bytes = Vec::with_capacity(info.size());
     for (plane, shape) in frames.planes.iter().enumerate() {
