@@ -152,6 +152,3 @@ impl Sites {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;
