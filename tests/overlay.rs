@@ -174,7 +174,7 @@ fn colour(patch: &Patch, x: usize, y: usize) -> [u8; 3] {
 fn bar(patch: &Patch, code: usize) -> f64 {
     let is_bar = |[r, g, b]: [u8; 3]| r > 150 && (r.abs_diff(b) < 40 || (g > 120 && b < 120));
     let graph = patch.across - 8;
-    let x = 4 + code * graph / 256;
+    let x = 4 + (2 * code + 1) * graph / 512;
     (0..patch.down).filter(|y| is_bar(colour(patch, x, *y))).count() as f64
 }
 
