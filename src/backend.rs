@@ -9,6 +9,7 @@
 use crate::frame::{FrameError, FrameMemory};
 use crate::levels::curves::Curves;
 use crate::levels::statistics::Statistics;
+use crate::overlay::marks::Marks;
 
 /// Work on pixels. Both backends give the same statistics and the same output, bit for bit.
 pub trait Backend: Send {
@@ -35,7 +36,18 @@ pub trait Backend: Send {
     fn statistics(&mut self, slot: usize, statistics: &mut Statistics) -> Result<(), BackendError>;
 
     /// Starts to apply `curves` to the frame in `slot`.
-    fn apply(&mut self, slot: usize, memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError>;
+    fn apply(&mut self, slot: usize, memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
+        self.apply_marked(slot, memory, curves, None)
+    }
+
+    /// Starts to apply `curves` to the frame in `slot`, but to what `marks` keep, and to blend in what they draw.
+    fn apply_marked(
+        &mut self,
+        slot: usize,
+        memory: &mut dyn FrameMemory,
+        curves: &Curves,
+        marks: Option<&Marks>,
+    ) -> Result<(), BackendError>;
 
     /// Sends off what was put off, so that it runs while the caller does something else.
     fn flush(&mut self) -> Result<(), BackendError>;

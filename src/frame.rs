@@ -173,7 +173,8 @@ pub struct FrameInfo {
     /// Rows, 1 and up.
     pub height: usize,
     pub range: Range,
-    /// Used with RGB formats, whose caps carry no matrix.
+    /// How R, G and B make luma: the matrix of the caps, and of RGB formats, whose caps carry none, that of their
+    /// primaries.
     pub weights: LumaWeights,
     pub planes: Vec<PlaneShape>,
 }

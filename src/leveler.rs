@@ -16,6 +16,8 @@ use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::statistics::Statistics;
 use crate::levels::{Levels, Report};
+use crate::overlay::marks::Marks;
+use crate::overlay::{Overlay, Shown};
 use crate::settings::{BackendChoice, Mode, Settings};
 
 /// Frames in flight that hide a GPU's waits: two measuring, one applying.
@@ -86,6 +88,7 @@ struct Job<M> {
     slot: usize,
     step: Step,
     curves: Curves,
+    marks: Marks,
 }
 
 /// Levels the frames of one stream.
@@ -97,10 +100,12 @@ pub struct Leveler<M> {
     statistics: Statistics,
     jobs: VecDeque<Job<M>>,
     free_slots: Vec<usize>,
-    spare_curves: Vec<Curves>,
+    /// Curves and marks of jobs that are done.
+    spare: Vec<(Curves, Marks)>,
     depth: usize,
     counters: Counters,
     keep_histograms: bool,
+    overlay: Overlay,
     failure: Option<BackendError>,
 }
 
@@ -143,11 +148,12 @@ impl<M: FrameMemory> Leveler<M> {
             statistics: Statistics::empty(info.range.codes(), Grid::new(info).chunks()),
             jobs: VecDeque::with_capacity(depth + 1),
             free_slots: (0..=depth).rev().collect(),
-            spare_curves: vec![Curves::identity(info.range.codes()); depth + 1],
+            spare: vec![(Curves::identity(info.range.codes()), Marks::none(info.planes.len())); depth + 1],
             backend,
             depth,
             counters: Counters::default(),
             keep_histograms: false,
+            overlay: Overlay::new(info),
             failure: None,
         }
     }
@@ -204,8 +210,8 @@ impl<M: FrameMemory> Leveler<M> {
     /// If frames were submitted without receiving.
     pub fn submit(&mut self, memory: M, timing: Timing) {
         let slot = self.free_slots.pop().expect("each submit is followed by receive until it gives nothing");
-        let curves = self.spare_curves.pop().expect("there are as many curves as slots");
-        self.jobs.push_back(Job { memory, timing, slot, step: Step::Measuring, curves });
+        let (curves, marks) = self.spare.pop().expect("there are as many curves as slots");
+        self.jobs.push_back(Job { memory, timing, slot, step: Step::Measuring, curves, marks });
         let newest = self.jobs.len() - 1;
         let started = Instant::now();
         self.run(newest, Stage::Measure);
@@ -246,9 +252,17 @@ impl<M: FrameMemory> Leveler<M> {
             self.levels.hold()
         };
         let report = decision.report;
-        let changed = self.settings.mode != Mode::Off && !decision.curves.is_identity();
         let job = &mut self.jobs[index];
         job.curves.clone_from(&decision.curves);
+        if self.settings.mode == Mode::Off {
+            job.curves.set_identity();
+        }
+        if timing.votes {
+            self.overlay.count(&job.memory.input(), &self.settings);
+        }
+        let shown = Shown { luma: &self.statistics.luma, report: &report, curves: &job.curves };
+        self.overlay.mark(&self.settings, &shown, &mut job.marks);
+        let changed = job.marks.draw() || !job.curves.is_identity();
         let histogram = (self.keep_histograms && timing.votes).then(|| self.statistics.luma.clone());
         job.step = Step::Applying(Outcome { changed, report, histogram });
         self.counters.cuts += u64::from(timing.votes && report.cut > 0.5);
@@ -271,7 +285,7 @@ impl<M: FrameMemory> Leveler<M> {
         }
         let job = self.jobs.pop_front()?;
         self.free_slots.push(job.slot);
-        self.spare_curves.push(job.curves);
+        self.spare.push((job.curves, job.marks));
         self.counters.frames += 1;
         let outcome = match job.step {
             Step::Applying(outcome) => Ok(outcome),
@@ -309,7 +323,10 @@ impl<M: FrameMemory> Leveler<M> {
         match stage {
             Stage::Measure => self.backend.measure(job.slot, &mut job.memory),
             Stage::Statistics => self.backend.statistics(job.slot, &mut self.statistics),
-            Stage::Apply => self.backend.apply(job.slot, &mut job.memory, &job.curves),
+            Stage::Apply => {
+                let marks = (!job.marks.is_empty()).then_some(&job.marks);
+                self.backend.apply_marked(job.slot, &mut job.memory, &job.curves, marks)
+            }
             Stage::Flush => self.backend.flush(),
             Stage::Finish => self.backend.finish(job.slot, &mut job.memory),
         }

@@ -11,6 +11,7 @@ pub mod gpu;
 pub mod grid;
 pub mod leveler;
 pub mod levels;
+pub mod overlay;
 pub mod pool;
 pub mod settings;
 pub mod video;

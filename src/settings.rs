@@ -58,6 +58,13 @@ choices! {
     }
 }
 choices! {
+    /// What is drawn into the picture.
+    Overlay, "GstAutoLevelsOverlay" {
+        #[default] None = "none": "Nothing",
+        Histogram = "histogram": "The histograms, the kept range and the curve",
+    }
+}
+choices! {
     /// What is posted on the bus for each frame.
     PostMessages, "GstAutoLevelsPostMessages" {
         #[default] None = "none": "Nothing",
@@ -212,6 +219,8 @@ settings! {
     max_gain "max-gain": f64 = 4.0 in 1.0 to 100.0, Playing, Everywhere, "Limit on the contrast gain, so that noise and flat frames stay what they are";
     chroma "chroma": Chroma = "follow", Playing, Everywhere, "What happens to colour when luma gains contrast (formats with separate chroma)";
     freeze "freeze": bool = false, Playing, Everywhere, "Hold the present curve";
+    overlay "overlay": Overlay = "none", Playing, Everywhere, "What is drawn into the picture";
+    split "split": f64 = 0.0 in 0.0 to 1.0, Playing, Everywhere, "Left share of the picture shown as it came, for comparing";
     backend "backend": BackendChoice = "auto", Ready, Everywhere, "Where the work is done";
     adapter "adapter": String = "", Ready, Everywhere, "Part of the name of the GPU adapter to use, or its index";
     frames_in_flight "frames-in-flight": i64 = -1 in -1 to 16, Ready, Programs, "Frames worked on at a time; -1: automatic (0 when live, enough to hide the waits when not)";

@@ -29,13 +29,15 @@ pub fn frame_info(caps: &gst::CapsRef) -> Option<(VideoInfo, FrameInfo)> {
         _ if format.is_rgb() => Range::FULL,
         _ => Range::LIMITED,
     };
-    // The matrix of RGB caps says RGB, so the weights follow the primaries.
+    // The matrix of RGB caps says RGB, so their weights follow the primaries.
     let weights = match (colorimetry.matrix(), colorimetry.primaries()) {
-        (_, VideoColorPrimaries::Bt2020) | (VideoColorMatrix::Bt2020, _) => LumaWeights::BT2020,
+        (VideoColorMatrix::Bt2020, _) => LumaWeights::BT2020,
+        (VideoColorMatrix::Bt709, _) => LumaWeights::BT709,
+        (VideoColorMatrix::Bt601, _) => LumaWeights::BT601,
+        (_, VideoColorPrimaries::Bt2020) => LumaWeights::BT2020,
         (_, VideoColorPrimaries::Smpte170m | VideoColorPrimaries::Bt470bg | VideoColorPrimaries::Bt470m) => {
             LumaWeights::BT601
         }
-        (VideoColorMatrix::Bt601, _) => LumaWeights::BT601,
         _ => LumaWeights::BT709,
     };
     let frames = FrameInfo::new(format, info.width() as usize, info.height() as usize, range, weights);

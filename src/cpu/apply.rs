@@ -3,11 +3,12 @@
 //! Rows are changed where they are; if the output lies beside the input, a row is copied there first, and
 //! is still in the cache. Planes whose tables are all the identity are left alone, or only copied.
 
-use crate::frame::{Access, FrameError, FrameInfo, Plane, PlaneMut, PlaneShape, Planes};
+use crate::frame::{Access, FrameError, FrameInfo, Plane, PlaneMut, PlaneShape, Planes, TEXEL};
 use crate::levels::curves::Curves;
+use crate::overlay::marks::Marks;
 
 use super::kernels::{LANES, Lookup, Path, on_path};
-use super::pool;
+use super::{overlay, pool};
 
 /// Samples of a row that are copied and changed together: whole vectors of whole units, well within the cache.
 const PIECE: usize = 128 * 96;
@@ -30,6 +31,8 @@ enum Work {
 struct Plan {
     work: Work,
     lanes: [usize; LANES],
+    /// Samples at the left of each row that stay as they are: whole units, or the row.
+    kept: usize,
 }
 
 /// Applies curves to frames of one kind.
@@ -45,7 +48,7 @@ pub struct Apply {
 impl Apply {
     pub fn new(info: &FrameInfo, path: Path, threads: usize) -> Apply {
         let identity = std::array::from_fn(|code| code as u8);
-        let plan = Plan { work: Work::Keep, lanes: [Lookup::IDENTITY; LANES] };
+        let plan = Plan { work: Work::Keep, lanes: [Lookup::IDENTITY; LANES], kept: 0 };
         Apply { path, threads: vec![(); threads], tables: [identity; 4], plans: vec![plan; info.planes.len()] }
     }
 
@@ -53,14 +56,25 @@ impl Apply {
         self.path
     }
 
-    /// Sends every sample of a frame through its curve.
+    /// Sends every sample of a frame through its curve, but those that `marks` keep, and draws the marks.
     ///
     /// # Errors
     /// If the memory does not hold what `info` describes; nothing is written then.
-    pub fn run(&mut self, info: &FrameInfo, access: Access, curves: &Curves) -> Result<(), FrameError> {
-        self.plan(info, curves);
+    pub fn run(
+        &mut self,
+        info: &FrameInfo,
+        access: Access,
+        curves: &Curves,
+        marks: Option<&Marks>,
+    ) -> Result<(), FrameError> {
+        self.plan(info, curves, marks);
         let Apply { path, threads, tables, plans } = self;
-        let job = |plan: &Plan| Job { path: *path, work: plan.work, lookup: Lookup { tables, lanes: plan.lanes } };
+        let job = |plan: &Plan| Job {
+            path: *path,
+            work: plan.work,
+            kept: plan.kept,
+            lookup: Lookup { tables, lanes: plan.lanes },
+        };
         let parts = || plans.iter().zip(&info.planes);
         match access {
             Access::InPlace(mut planes) => {
@@ -73,8 +87,9 @@ impl Apply {
                     bands.map(move |band| (job(plan), shape.samples, stride, band))
                 });
                 pool::share(threads, bands, |_, (job, samples, stride, band)| {
-                    band.chunks_mut(stride).for_each(|row| job.change(&mut row[..samples]));
+                    band.chunks_mut(stride).for_each(|row| job.change(&mut row[job.kept..samples]));
                 });
+                overlay::draw(info, &mut planes, marks);
             }
             Access::Copy { input, mut output } => {
                 info.check(&input)?;
@@ -91,13 +106,14 @@ impl Apply {
                         job.copy(&from[..samples], &mut to[..samples]);
                     }
                 });
+                overlay::draw(info, &mut output, marks);
             }
         }
         Ok(())
     }
 
-    /// Finds out what `curves` mean for each plane.
-    fn plan(&mut self, info: &FrameInfo, curves: &Curves) {
+    /// Finds out what `curves` and `marks` mean for each plane.
+    fn plan(&mut self, info: &FrameInfo, curves: &Curves, marks: Option<&Marks>) {
         // The first of equal tables stands for all of them.
         let mut first = [Lookup::IDENTITY; 3];
         for (index, curve) in curves.tables.iter().enumerate() {
@@ -106,7 +122,9 @@ impl Apply {
             let mut others = [Lookup::IDENTITY, 0, 1, 2].into_iter();
             first[index] = others.find(|other| self.tables[*other] == table).unwrap_or(index);
         }
-        for (plan, shape) in self.plans.iter_mut().zip(&info.planes) {
+        for (index, (plan, shape)) in self.plans.iter_mut().zip(&info.planes).enumerate() {
+            let kept = marks.and_then(|marks| marks.planes.get(index)).map_or(0, |plane| plane.kept * TEXEL);
+            plan.kept = kept.min(shape.samples);
             let lane = |i: usize| shape.lanes[i % shape.lanes.len()];
             plan.lanes = std::array::from_fn(|i| lane(i).curve().map_or(Lookup::IDENTITY, |curve| first[curve]));
             plan.work = match plan.lanes {
@@ -123,6 +141,7 @@ impl Apply {
 struct Job<'a> {
     path: Path,
     work: Work,
+    kept: usize,
     lookup: Lookup<'a>,
 }
 
@@ -137,6 +156,8 @@ impl Job<'_> {
     }
 
     fn copy(&self, from: &[u8], to: &mut [u8]) {
+        to[..self.kept].copy_from_slice(&from[..self.kept]);
+        let (from, to) = (&from[self.kept..], &mut to[self.kept..]);
         for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
             to.copy_from_slice(from);
             self.change(to);

@@ -1,12 +1,13 @@
 //! Measure and apply on the CPU: the same results as on the GPU, bit for bit.
 //!
-//! [`histogram`] and [`apply`] are named like the shaders. Both go through the frame in bands of rows, which
+//! [`histogram`], [`apply`] and [`overlay`] are named like the shaders. The first two go through the frame in bands of rows, which
 //! [`pool`] shares out to threads; in a band they go row by row with the inner loops of [`kernels`], or their
 //! faster likes for what the processor has (see [`Path`]). Nothing is allocated per frame.
 
 mod apply;
 mod histogram;
 mod kernels;
+mod overlay;
 pub(crate) mod pool;
 #[cfg(target_arch = "x86_64")]
 mod x86;
@@ -16,6 +17,7 @@ use crate::frame::{FrameInfo, FrameMemory};
 use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::statistics::Statistics;
+use crate::overlay::marks::Marks;
 use apply::Apply;
 use histogram::Measure;
 pub use kernels::Path;
@@ -81,8 +83,14 @@ impl Backend for Cpu {
         Ok(())
     }
 
-    fn apply(&mut self, _slot: usize, memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
-        self.apply.run(&self.info, memory.access(true)?, curves)?;
+    fn apply_marked(
+        &mut self,
+        _slot: usize,
+        memory: &mut dyn FrameMemory,
+        curves: &Curves,
+        marks: Option<&Marks>,
+    ) -> Result<(), BackendError> {
+        self.apply.run(&self.info, memory.access(true)?, curves, marks)?;
         Ok(())
     }
 

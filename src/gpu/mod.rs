@@ -9,6 +9,7 @@ mod adapter;
 mod direct;
 mod geometry;
 mod memory;
+mod overlay;
 mod passes;
 mod slot;
 
@@ -22,6 +23,7 @@ use crate::frame::{Access, FrameError, FrameInfo, FrameMemory, Plane, Planes, Pl
 use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::statistics::{Chunk, Statistics};
+use crate::overlay::marks::Marks;
 
 pub use adapter::{AdapterInfo, AdapterKind, adapters, automatic};
 
@@ -29,6 +31,7 @@ use adapter::Gpu;
 use direct::Direct;
 use geometry::Geometry;
 use memory::Layout;
+use overlay::Overlay;
 use passes::{CODES, MOST_PLANES, Passes};
 use slot::{Constants, Slot, Work};
 
@@ -78,6 +81,9 @@ struct GpuBackend {
     info: FrameInfo,
     layout: Layout,
     passes: Passes,
+    /// Made when marks are first asked for.
+    overlay: Option<Overlay>,
+    constants: Constants,
     slots: Vec<Slot>,
     submissions: usize,
     lost_at: Option<usize>,
@@ -103,7 +109,7 @@ impl GpuBackend {
             Some((from, to)) => source.replace(from, to),
             None => source.to_owned(),
         };
-        let (passes, slots) = gpu.create("preparing", |gpu| {
+        let (passes, constants, slots) = gpu.create("preparing", |gpu| {
             let passes = Passes::new(gpu, info, &geometry, edit);
             let constants = Constants {
                 stream: constants(gpu, &geometry.stream(info, &grid)),
@@ -111,9 +117,19 @@ impl GpuBackend {
             };
             let slot = |_| Slot::new(gpu, info, grid.chunks(), &geometry, &layout, &passes, &constants);
             let slots = (0..slots).map(slot).collect();
-            (passes, slots)
+            (passes, constants, slots)
         })?;
-        Ok(GpuBackend { gpu, info: info.clone(), layout, passes, slots, submissions: 0, lost_at: how.lost_at })
+        Ok(GpuBackend {
+            gpu,
+            info: info.clone(),
+            layout,
+            passes,
+            overlay: None,
+            constants,
+            slots,
+            submissions: 0,
+            lost_at: how.lost_at,
+        })
     }
 }
 
@@ -196,7 +212,13 @@ impl Backend for GpuBackend {
         Ok(())
     }
 
-    fn apply(&mut self, slot: usize, memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
+    fn apply_marked(
+        &mut self,
+        slot: usize,
+        memory: &mut dyn FrameMemory,
+        curves: &Curves,
+        marks: Option<&Marks>,
+    ) -> Result<(), BackendError> {
         const STAGE: &str = "applying";
         let slot = &mut self.slots[slot];
         let (gpu, passes) = (&self.gpu, &self.passes);
@@ -212,6 +234,16 @@ impl Backend for GpuBackend {
         };
         slot.output.reclaim(&self.gpu, STAGE)?;
         slot.curves.write(&self.gpu, STAGE, |buffer| pack(curves, buffer))?;
+        slot.unmark();
+        if let Some(marks) = marks {
+            if self.overlay.is_none() {
+                let make = |gpu: &Gpu| Overlay::new(gpu, &self.info, passes.destination());
+                self.overlay = Some(gpu.create("preparing", make)?);
+            }
+            if let Some(overlay) = &self.overlay {
+                slot.mark(gpu, overlay, &self.constants, marks)?;
+            }
+        }
         slot.apply = Work::Noted;
         Ok(())
     }
@@ -233,9 +265,10 @@ impl Backend for GpuBackend {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         // wgpu puts the barriers for what a pass uses first ahead of it, so none lies between these two lines.
         self.slots.iter().for_each(|slot| slot.record_measure(&self.passes, &mut pass));
-        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, &mut pass, false));
+        let overlay = self.overlay.as_ref();
+        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, overlay, &mut pass, false));
         self.slots.iter().for_each(|slot| slot.record_reduce(&self.passes, &mut pass));
-        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, &mut pass, true));
+        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, overlay, &mut pass, true));
         drop(pass);
         for slot in &mut self.slots {
             slot.record_after(&mut encoder);

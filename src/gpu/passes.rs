@@ -25,16 +25,17 @@ macro_rules! shader {
 }
 
 /// Name and source of the shaders. The name is that of the entry point too.
-pub const SHADERS: [(&str, &str); 4] = [
+pub const SHADERS: [(&str, &str); 5] = [
     ("histogram", shader!("shared/stream.wgsl", "histogram.wgsl")),
     ("load", shader!("shared/stream.wgsl", "shared/blocks.wgsl", "load.wgsl")),
     ("reduce", shader!("reduce.wgsl")),
     ("apply", shader!("shared/stream.wgsl", "shared/blocks.wgsl", "apply.wgsl")),
+    ("overlay", shader!("shared/stream.wgsl", "overlay.wgsl")),
 ];
 
 /// What a binding is.
 #[derive(Clone, Copy)]
-enum Kind {
+pub enum Kind {
     Uniform,
     Read,
     ReadWrite,
@@ -53,9 +54,9 @@ const SOURCE: &[Kind] = &[Uniform, Read];
 const DESTINATION: &[Kind] = &[Uniform, ReadWrite];
 
 /// A compiled pass with its first group.
-struct Pass {
-    pipeline: wgpu::ComputePipeline,
-    group: wgpu::BindGroupLayout,
+pub struct Pass {
+    pub pipeline: wgpu::ComputePipeline,
+    pub group: wgpu::BindGroupLayout,
 }
 
 /// The passes of a stream.
@@ -125,6 +126,11 @@ impl Passes {
         }
     }
 
+    /// How memory is bound that a frame is written to.
+    pub fn destination(&self) -> &wgpu::BindGroupLayout {
+        &self.destination
+    }
+
     /// Binds memory that a frame is read from; `places` holds its layout.
     pub fn bind_source(&self, gpu: &Gpu, places: &wgpu::Buffer, words: &wgpu::Buffer) -> wgpu::BindGroup {
         bind(gpu, &self.source, &[places.as_entire_binding(), words.as_entire_binding()])
@@ -171,7 +177,8 @@ impl Pass {
     }
 }
 
-fn pass(
+/// Compiles a pass.
+pub fn pass(
     gpu: &Gpu,
     name: &str,
     source: String,
@@ -232,7 +239,8 @@ fn layout(gpu: &Gpu, kinds: &[Kind]) -> wgpu::BindGroupLayout {
     gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries })
 }
 
-fn bind(gpu: &Gpu, layout: &wgpu::BindGroupLayout, resources: &[wgpu::BindingResource]) -> wgpu::BindGroup {
+/// Binds resources in their order.
+pub fn bind(gpu: &Gpu, layout: &wgpu::BindGroupLayout, resources: &[wgpu::BindingResource]) -> wgpu::BindGroup {
     let entries = resources.iter().zip(0..);
     let entries: Vec<_> =
         entries.map(|(resource, binding)| wgpu::BindGroupEntry { binding, resource: resource.clone() }).collect();

@@ -2,12 +2,14 @@
 
 use crate::backend::BackendError;
 use crate::frame::{FrameInfo, TEXEL};
+use crate::overlay::marks::Marks;
 
 use super::TEXTURE_FORMAT;
 use super::adapter::Gpu;
 use super::direct::Direct;
 use super::geometry::Geometry;
 use super::memory::{Download, Layout, Upload};
+use super::overlay::{Drawing, Overlay};
 use super::passes::{Bound, CODES, CURVE_BYTES, MOST_PLANES, Passes, Resources};
 
 /// How far a piece of work has come.
@@ -37,6 +39,10 @@ pub struct Slot {
     /// The submission that applies.
     applying: Option<wgpu::SubmissionIndex>,
     bound: Bound,
+    textures: [wgpu::TextureView; MOST_PLANES],
+    /// Room for marks, once there were some, and whether the frame at hand has any.
+    drawing: Option<Drawing>,
+    marked: bool,
     copied_source: wgpu::BindGroup,
     copied_destination: wgpu::BindGroup,
 }
@@ -92,9 +98,44 @@ impl Slot {
             destination: None,
             applying: None,
             bound,
+            textures,
+            drawing: None,
+            marked: false,
             copied_source,
             copied_destination,
         }
+    }
+
+    /// Takes the marks of the frame that is applied next.
+    ///
+    /// # Errors
+    /// If the GPU fails or has no memory for them.
+    pub fn mark(
+        &mut self,
+        gpu: &Gpu,
+        overlay: &Overlay,
+        constants: &Constants,
+        marks: &Marks,
+    ) -> Result<(), BackendError> {
+        if self.drawing.is_none() {
+            let make = |gpu: &Gpu| overlay.drawing(gpu, constants, &self.textures, self.curves.bound());
+            self.drawing = Some(gpu.create("applying", make)?);
+        }
+        if let Some(drawing) = &mut self.drawing {
+            drawing.write(gpu, marks)?;
+            self.marked = true;
+        }
+        Ok(())
+    }
+
+    /// Notes that the frame that is applied next has no marks.
+    pub fn unmark(&mut self) {
+        self.marked = false;
+    }
+
+    /// The marks of the frame at hand, if it has any.
+    fn marked(&mut self) -> Option<&mut Drawing> {
+        self.drawing.as_mut().filter(|_| self.marked)
     }
 
     /// Records the copies that must come before the pass.
@@ -104,6 +145,9 @@ impl Slot {
         }
         if self.apply == Work::Noted {
             self.curves.record(encoder);
+            if let Some(drawing) = self.marked() {
+                drawing.record(encoder);
+            }
         }
     }
 
@@ -124,10 +168,19 @@ impl Slot {
 
     /// Records the application if it is noted and its frame's measurement is (`measured`) or is not in the
     /// same pass.
-    pub fn record_apply(&self, passes: &Passes, pass: &mut wgpu::ComputePass, measured: bool) {
+    pub fn record_apply(
+        &self,
+        passes: &Passes,
+        overlay: Option<&Overlay>,
+        pass: &mut wgpu::ComputePass,
+        measured: bool,
+    ) {
         if self.apply == Work::Noted && (self.measure == Work::Noted) == measured {
             let destination = self.destination.as_ref().map_or(&self.copied_destination, |direct| &direct.group);
-            passes.apply(pass, &self.bound, destination);
+            match (overlay, &self.drawing) {
+                (Some(overlay), Some(drawing)) if self.marked => overlay.apply(pass, drawing, destination),
+                _ => passes.apply(pass, &self.bound, destination),
+            }
         }
     }
 
@@ -152,6 +205,9 @@ impl Slot {
         }
         if self.apply == Work::Noted {
             self.curves.submitted(submission);
+            if let Some(drawing) = self.marked() {
+                drawing.submitted(submission);
+            }
             if self.destination.is_none() {
                 self.output.submitted(submission);
             }

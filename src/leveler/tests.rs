@@ -71,9 +71,15 @@ impl Backend for Failing {
         self.call("statistics")?;
         self.cpu.statistics(slot, statistics)
     }
-    fn apply(&mut self, slot: usize, memory: &mut dyn FrameMemory, curves: &Curves) -> Result<(), BackendError> {
+    fn apply_marked(
+        &mut self,
+        slot: usize,
+        memory: &mut dyn FrameMemory,
+        curves: &Curves,
+        marks: Option<&Marks>,
+    ) -> Result<(), BackendError> {
         self.call("apply")?;
-        self.cpu.apply(slot, memory, curves)
+        self.cpu.apply_marked(slot, memory, curves, marks)
     }
     fn flush(&mut self) -> Result<(), BackendError> {
         self.call("flush")

@@ -17,6 +17,13 @@ impl Curves {
         Curves { tables: [line.clone(), line.clone(), line] }
     }
 
+    /// Makes the curves leave every sample as it is.
+    pub fn set_identity(&mut self) {
+        for table in &mut self.tables {
+            table.iter_mut().enumerate().for_each(|(code, out)| *out = code as u16);
+        }
+    }
+
     /// Whether every sample comes out as it went in.
     pub fn is_identity(&self) -> bool {
         self.tables.iter().all(|table| table.iter().enumerate().all(|(code, out)| usize::from(*out) == code))

@@ -1,0 +1,108 @@
+//! The pass that applies a frame with marks, in place of the usual one. Made when marks are first asked for.
+
+use crate::frame::{FrameInfo, TEXEL};
+use crate::overlay::marks::Marks;
+use crate::overlay::most_texels;
+
+use super::adapter::Gpu;
+use super::memory::Upload;
+use super::passes::{Kind, MOST_PLANES, Pass, SHADERS, bind, pass};
+use super::slot::Constants;
+
+/// The bindings of its first group.
+const OVERLAY: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::Read, Kind::Read];
+/// Invocations of a workgroup, across and down, and words of a plane's description. As in `overlay.wgsl`.
+const WORKGROUP: [usize; 2] = [8, 4];
+const PLANE_WORDS: usize = 13;
+
+/// The pass, compiled.
+pub struct Overlay {
+    pass: Pass,
+    workgroups: [u32; 3],
+    bytes: usize,
+}
+
+/// The marks of one slot, and what they are bound with.
+pub struct Drawing {
+    marks: Upload,
+    group: wgpu::BindGroup,
+}
+
+impl Overlay {
+    /// Compiles the pass for frames as described by `info`.
+    pub fn new(gpu: &Gpu, info: &FrameInfo, destination: &wgpu::BindGroupLayout) -> Overlay {
+        let (name, source) = SHADERS[4];
+        let across = info.planes.iter().map(|shape| shape.samples.div_ceil(TEXEL)).max().unwrap_or(0);
+        let down = info.planes.iter().map(|shape| shape.rows).max().unwrap_or(0);
+        let [across, down] = [across.div_ceil(WORKGROUP[0]), down.div_ceil(WORKGROUP[1])];
+        Overlay {
+            pass: pass(gpu, name, source.to_owned(), OVERLAY, Some(destination), &[]),
+            workgroups: [across as u32, down as u32, info.planes.len() as u32],
+            bytes: 4 * (PLANE_WORDS * MOST_PLANES + 2 * most_texels(info)),
+        }
+    }
+
+    /// Room for the marks of a slot with these textures and curves.
+    pub fn drawing(
+        &self,
+        gpu: &Gpu,
+        constants: &Constants,
+        textures: &[wgpu::TextureView; MOST_PLANES],
+        curves: &wgpu::Buffer,
+    ) -> Drawing {
+        let marks = Upload::new(gpu, "marks", self.bytes as u64);
+        let [first, second, third] = textures.each_ref().map(wgpu::BindingResource::TextureView);
+        let (stream, curves) = (constants.stream.as_entire_binding(), curves.as_entire_binding());
+        let resources = [stream, first, second, third, curves, marks.bound().as_entire_binding()];
+        Drawing { group: bind(gpu, &self.pass.group, &resources), marks }
+    }
+
+    /// Records the dispatch that writes a frame's output.
+    pub fn apply(&self, pass: &mut wgpu::ComputePass, drawing: &Drawing, destination: &wgpu::BindGroup) {
+        pass.set_pipeline(&self.pass.pipeline);
+        pass.set_bind_group(0, &drawing.group, &[]);
+        pass.set_bind_group(1, destination, &[]);
+        let [across, down, planes] = self.workgroups;
+        pass.dispatch_workgroups(across, down, planes);
+    }
+}
+
+impl Drawing {
+    /// Takes the marks of the next frame.
+    ///
+    /// # Errors
+    /// If the GPU fails.
+    pub fn write(&mut self, gpu: &Gpu, marks: &Marks) -> Result<(), crate::backend::BackendError> {
+        self.marks.write(gpu, "applying", |buffer| {
+            let mut end = PLANE_WORDS * MOST_PLANES;
+            for plane in 0..MOST_PLANES {
+                let mut words = [0; PLANE_WORDS];
+                if let Some(marks) = marks.planes.get(plane) {
+                    words[0] = marks.kept as u32;
+                    for (patch, words) in marks.patches().into_iter().zip(words[1..].chunks_mut(6)) {
+                        let numbers = [patch.left, patch.top, patch.across, patch.down, patch.stride, end];
+                        words.iter_mut().zip(numbers).for_each(|(word, number)| *word = number as u32);
+                        put(buffer, end, bytemuck::cast_slice(&patch.texels));
+                        end += 2 * patch.texels.len();
+                    }
+                }
+                put(buffer, plane * PLANE_WORDS, &words);
+            }
+        })
+    }
+
+    /// Gives the marks to the GPU, ahead of the pass that reads them.
+    pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        self.marks.record(encoder);
+    }
+
+    /// Asks for the memory back after `submission`.
+    pub fn submitted(&mut self, submission: &wgpu::SubmissionIndex) {
+        self.marks.submitted(submission);
+    }
+}
+
+/// Writes words from the word `at` on.
+fn put(buffer: &mut wgpu::BufferViewMut, at: usize, words: &[u32]) {
+    buffer.slice(4 * at..4 * (at + words.len())).copy_from_slice(bytemuck::cast_slice(words));
+}

@@ -1,0 +1,109 @@
+//! The R, G and B histograms, for people to look at.
+//!
+//! They are counted here for both backends, on rows spread evenly over the frame: about a hundred thousand pixels
+//! tell as much as all of them. Pixels of formats with chroma are turned into R, G and B in luma's codes.
+
+use crate::frame::{FrameInfo, Lane, Planes};
+
+use super::colour::Inverse;
+use super::sites::Sites;
+
+/// About how many pixels are counted.
+const PIXELS: usize = 1 << 17;
+
+/// Counts of R, G and B.
+pub type Counts = [[u32; 256]; 3];
+
+/// Where the samples of a lane are found.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    plane: usize,
+    rows: usize,
+    unit_pixels: usize,
+    unit_samples: usize,
+    /// The lane's sample of each pixel of a unit.
+    of_pixel: [usize; 8],
+}
+
+impl Place {
+    fn find(sites: &Sites, planes: usize, lane: Lane) -> Option<Place> {
+        (0..planes).find_map(|plane| {
+            let of = sites.plane(plane);
+            let mut of_pixel = [None; 8];
+            for (index, site) in of.samples.iter().enumerate().filter(|(_, site)| site.lane == lane) {
+                of_pixel[site.first..site.first + site.pixels].fill(Some(index));
+            }
+            of_pixel[0]?;
+            Some(Place {
+                plane,
+                rows: of.rows,
+                unit_pixels: of.pixels,
+                unit_samples: of.samples.len(),
+                of_pixel: of_pixel.map(Option::unwrap_or_default),
+            })
+        })
+    }
+
+    fn row<'a>(&self, planes: &Planes<'a>, y: usize) -> &'a [u8] {
+        let plane = planes[self.plane];
+        &plane.data[y / self.rows * plane.stride..]
+    }
+
+    fn sample(&self, row: &[u8], x: usize) -> u8 {
+        row[x / self.unit_pixels * self.unit_samples + self.of_pixel[x % self.unit_pixels]]
+    }
+}
+
+/// Counts R, G and B of the frames of one kind.
+pub struct Channels {
+    places: Option<[Place; 3]>,
+    alpha: Option<Place>,
+    inverse: Option<Inverse>,
+    counts: Counts,
+}
+
+impl Channels {
+    pub fn new(info: &FrameInfo) -> Channels {
+        let sites = Sites::new(info);
+        let find = |lane| Place::find(&sites, info.planes.len(), lane);
+        let lanes =
+            if info.format.is_rgb() { [Lane::Red, Lane::Green, Lane::Blue] } else { [Lane::Luma, Lane::Cb, Lane::Cr] };
+        let places = match lanes.map(find) {
+            [Some(first), Some(second), Some(third)] => Some([first, second, third]),
+            _ => None,
+        };
+        Channels {
+            places,
+            alpha: find(Lane::Alpha),
+            inverse: (!info.format.is_rgb()).then(|| Inverse::new(info)),
+            counts: [[0; 256]; 3],
+        }
+    }
+
+    /// The counts of the frame that was counted last; `None` for grey formats.
+    pub fn counts(&self) -> Option<&Counts> {
+        self.places.is_some().then_some(&self.counts)
+    }
+
+    /// Counts a frame whose planes hold all that `info` says.
+    pub fn count(&mut self, info: &FrameInfo, planes: &Planes) {
+        let Some(places) = &self.places else { return };
+        self.counts = [[0; 256]; 3];
+        let step = (info.width * info.height).div_ceil(PIXELS);
+        for y in (step / 2..info.height).step_by(step) {
+            let rows = places.map(|place| place.row(planes, y));
+            let alpha = self.alpha.map(|place| (place, place.row(planes, y)));
+            for x in 0..info.width {
+                if alpha.is_some_and(|(place, row)| place.sample(row, x) == 0) {
+                    continue;
+                }
+                let [a, b, c] = [0, 1, 2].map(|lane| places[lane].sample(rows[lane], x));
+                let channels = match &self.inverse {
+                    Some(inverse) => inverse.channels(a, b, c),
+                    None => [a, b, c].map(usize::from),
+                };
+                self.counts.iter_mut().zip(channels).for_each(|(counts, code)| counts[code] += 1);
+            }
+        }
+    }
+}

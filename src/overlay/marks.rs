@@ -1,0 +1,88 @@
+//! Marks: what a backend does to a frame beside its curves.
+
+use arrayvec::ArrayVec;
+
+/// Weight of a value that replaces what is there.
+pub const FULL: u32 = 128;
+
+/// A rectangle of texels of one plane to blend into what was applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Patch {
+    /// The first texel of a row, and the first row.
+    pub left: usize,
+    pub top: usize,
+    /// Texels of a row, and rows.
+    pub across: usize,
+    pub down: usize,
+    /// Texels from one row to the next; 0 if all rows are the same.
+    pub stride: usize,
+    /// For each texel four values and four weights from 0 to [`FULL`], a byte each, the first sample lowest.
+    pub texels: Vec<[u32; 2]>,
+}
+
+impl Patch {
+    /// The texels of a row of the plane, if the patch reaches it.
+    pub fn row(&self, y: usize) -> Option<&[[u32; 2]]> {
+        let row = y.checked_sub(self.top).filter(|row| *row < self.down)?;
+        self.texels.get(row * self.stride..)?.get(..self.across)
+    }
+
+    fn clear(&mut self) {
+        (self.left, self.top, self.across, self.down, self.stride) = (0, 0, 0, 0, 0);
+        self.texels.clear();
+    }
+}
+
+/// The marks of one plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlaneMarks {
+    /// Texels at the left of each row that stay as they came.
+    pub kept: usize,
+    /// Blended in one after the other: first the line at the edge of the split view.
+    pub line: Patch,
+    pub panel: Patch,
+}
+
+impl PlaneMarks {
+    /// The patches, in the order in which they are blended in.
+    pub fn patches(&self) -> [&Patch; 2] {
+        [&self.line, &self.panel]
+    }
+}
+
+/// The marks of a frame. Reused from frame to frame, so that nothing is allocated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Marks {
+    pub planes: ArrayVec<PlaneMarks, 4>,
+}
+
+impl Marks {
+    /// No marks, for frames of so many planes.
+    pub fn none(planes: usize) -> Marks {
+        Marks { planes: (0..planes).map(|_| PlaneMarks::default()).collect() }
+    }
+
+    /// Removes all marks.
+    pub fn clear(&mut self) {
+        for plane in &mut self.planes {
+            plane.kept = 0;
+            plane.line.clear();
+            plane.panel.clear();
+        }
+    }
+
+    /// Whether something is drawn.
+    pub fn draw(&self) -> bool {
+        self.planes.iter().any(|plane| plane.patches().iter().any(|patch| patch.across > 0))
+    }
+
+    /// Whether there is nothing to do beside the curves.
+    pub fn is_empty(&self) -> bool {
+        !self.draw() && self.planes.iter().all(|plane| plane.kept == 0)
+    }
+}
+
+/// What a sample becomes under a value with a weight from 0 to [`FULL`].
+pub fn blend(sample: u8, value: u32, weight: u32) -> u8 {
+    ((u32::from(sample) * (FULL - weight) + value * weight + FULL / 2) / FULL) as u8
+}
