@@ -15,6 +15,7 @@
 //! waits for room holds a lock that its own change to PLAYING needs.
 
 mod ends;
+mod outlet;
 mod output;
 mod worker;
 

@@ -77,7 +77,8 @@ fn finish(pipeline: &gst::Pipeline) -> Result<(), String> {
 fn stop(pipeline: &gst::Pipeline) {
     let started = Instant::now();
     pipeline.set_state(gst::State::Null).unwrap();
-    assert!(started.elapsed() < Duration::from_millis(500), "stopping took {:?}", started.elapsed());
+    // Milliseconds when the machine is idle; what hangs takes for ever.
+    assert!(started.elapsed() < Duration::from_secs(3), "stopping took {:?}", started.elapsed());
 }
 
 fn frames(seen: &[Seen]) -> Vec<gst::ClockTime> {
@@ -179,7 +180,7 @@ fn it_stops_at_once_from_any_state() {
                 stop(&pipeline);
                 let started = Instant::now();
                 drop(bridge);
-                assert!(started.elapsed() < Duration::from_millis(500));
+                assert!(started.elapsed() < Duration::from_secs(3));
             }
         }
     }

@@ -7,29 +7,12 @@ use gst::prelude::*;
 use gst_app::{AppSink, AppSrc};
 use gst_video::VideoInfo;
 
-use super::{Options, QUEUED, Shared, State, output};
+use super::outlet::{Interrupt, Outlet};
+use super::{Options, Shared, State, output};
 use crate::backend::BackendError;
 use crate::frame::{Access, FrameError, FrameMemory, Planes};
 use crate::leveler::{Done, Leveler, Timing};
 use crate::video::{GstFrame, OutputProvider, frame_info};
-
-/// Why the worker drops what it has in its hands.
-enum Interrupt {
-    /// The bridge is being dropped.
-    Stopped,
-    /// A flush or a fresh start came in between.
-    Stale,
-    /// Downstream takes no more.
-    Refused(gst::FlowError),
-    /// The frame cannot be levelled.
-    Failed(BackendError),
-}
-
-impl From<FrameError> for Interrupt {
-    fn from(error: FrameError) -> Interrupt {
-        Interrupt::Failed(error.into())
-    }
-}
 
 /// A frame inside the leveler, and what is needed to send it on.
 struct InFlight {
@@ -72,18 +55,13 @@ pub struct Worker {
     segment: Option<gst::Segment>,
     /// The frame that was levelled while the pipeline was paused; it comes again when it plays.
     prerolled: Option<gst::Buffer>,
-    /// Events that came before the first frame.
-    held_events: Vec<gst::Event>,
-    /// Caps and segment that the `appsrc` had last.
-    sent: Option<(gst::Caps, gst::Segment)>,
-    /// How often the `appsrc` had asked for data when it last refused some.
-    refused: u64,
+    outlet: Outlet,
     output: Output,
-    epoch: u64,
 }
 
 impl Worker {
     pub fn new(appsink: &AppSink, appsrc: &AppSrc, shared: Arc<Shared>, options: Options) -> Worker {
+        let outlet = Outlet::new(appsrc, shared.clone(), options.live);
         Worker {
             appsink: appsink.clone(),
             appsrc: appsrc.clone(),
@@ -92,19 +70,16 @@ impl Worker {
             stream: None,
             segment: None,
             prerolled: None,
-            held_events: Vec::new(),
-            sent: None,
-            refused: 0,
+            outlet,
             output: Output::Open,
-            epoch: 0,
         }
     }
 
     pub fn run(mut self) {
         loop {
             let Some(epoch) = self.wait_for_work() else { return };
-            if epoch != self.epoch {
-                self.epoch = epoch;
+            if epoch != self.outlet.epoch {
+                self.outlet.restart(epoch);
                 self.forget();
             }
             match self.work() {
@@ -124,7 +99,7 @@ impl Worker {
     /// Sleeps until there may be something to do; returns the epoch, or nothing if the bridge is dropped.
     fn wait_for_work(&self) -> Option<u64> {
         let idle = |state: &mut State| {
-            let woken = state.signalled || state.eos || state.epoch != self.epoch;
+            let woken = state.signalled || state.eos || state.epoch != self.outlet.epoch;
             !state.stop && (state.flushing || !woken)
         };
         let mut state = self.shared.wait_while(self.shared.lock(), idle);
@@ -177,7 +152,7 @@ impl Worker {
     /// Pulls a frame or event of the present epoch; none of a later one, which would be taken for stale.
     fn pull(&self) -> Result<Option<gst::MiniObject>, Interrupt> {
         let _gate = self.shared.gate();
-        self.check_epoch()?;
+        self.outlet.check_epoch()?;
         let object = self.appsink.try_pull_object(gst::ClockTime::ZERO);
         if object.as_ref().is_some_and(|object| object.downcast_ref::<gst::Sample>().is_some()) {
             let mut state = self.shared.lock();
@@ -296,7 +271,7 @@ impl Worker {
             (pts, _) => pts,
         };
         let position = running_time(&segment, end);
-        self.push(buffer, segment)?;
+        self.outlet.push(buffer, &stream.caps, segment)?;
         let mut state = self.shared.lock();
         let progress = &mut state.progress;
         progress.frames += 1;
@@ -304,89 +279,6 @@ impl Worker {
         progress.counters = counters;
         progress.report = Some(outcome.report);
         Ok(())
-    }
-
-    /// Pushes as soon as there is room.
-    fn push(&mut self, buffer: gst::Buffer, segment: gst::Segment) -> Result<(), Interrupt> {
-        let Some(caps) = self.stream.as_ref().map(|stream| stream.caps.clone()) else { return Ok(()) };
-        if self.sent.as_ref().is_none_or(|sent| sent.0 != caps || sent.1 != segment) {
-            return self.push_first(buffer, caps, segment);
-        }
-        let Some(asked) = self.wait_for_room()? else { return Ok(()) };
-        let gate = self.shared.gate();
-        self.check_epoch()?;
-        // The buffer is downstream's alone then, and so may be written to.
-        let flow = self.appsrc.push_buffer(buffer);
-        drop(gate);
-        match flow {
-            Ok(_) => Ok(()),
-            // The output was stopped. It will ask for data when it runs again.
-            Err(gst::FlowError::Flushing) => {
-                self.refused = asked;
-                self.sent = None;
-                Ok(())
-            }
-            Err(flow) => Err(Interrupt::Refused(flow)),
-        }
-    }
-
-    /// Pushes a frame that brings new caps or a new segment. It is not lost if the output is only about to start,
-    /// which may wait for it.
-    fn push_first(&mut self, buffer: gst::Buffer, caps: gst::Caps, segment: gst::Segment) -> Result<(), Interrupt> {
-        let sample = gst::Sample::builder().buffer(&buffer).caps(&caps).segment(&segment).build();
-        drop(buffer);
-        while let Some(asked) = self.wait_for_room()? {
-            let gate = self.shared.gate();
-            self.check_epoch()?;
-            if self.sent.is_none() {
-                // Tags must follow the caps.
-                self.appsrc.set_caps(Some(&caps));
-                for event in &self.held_events {
-                    self.appsrc.send_event(event.clone());
-                }
-            }
-            let flow = self.appsrc.push_sample(&sample);
-            drop(gate);
-            match flow {
-                Ok(_) => {
-                    self.held_events.clear();
-                    self.sent = Some((caps, segment));
-                    break;
-                }
-                Err(gst::FlowError::Flushing) => self.refused = asked,
-                Err(flow) => return Err(Interrupt::Refused(flow)),
-            }
-        }
-        Ok(())
-    }
-
-    /// Waits until the output runs and has room; returns how often it has asked for data. When live there is no
-    /// waiting, and nothing is returned if it does not run.
-    fn wait_for_room(&self) -> Result<Option<u64>, Interrupt> {
-        loop {
-            let asked = self.shared.lock().asked;
-            let runs = asked != self.refused;
-            if self.options.live || (runs && self.appsrc.current_level_buffers() < u64::from(QUEUED)) {
-                return Ok(runs.then_some(asked));
-            }
-            // It asks whenever half of its room is free. Other signals are left for the main loop.
-            let full = |state: &mut State| state.asked == asked && self.check(state).is_ok();
-            self.check(&self.shared.wait_while(self.shared.lock(), full))?;
-        }
-    }
-
-    fn check_epoch(&self) -> Result<(), Interrupt> {
-        self.check(&self.shared.lock())
-    }
-
-    fn check(&self, state: &State) -> Result<(), Interrupt> {
-        if state.stop {
-            Err(Interrupt::Stopped)
-        } else if state.epoch != self.epoch || state.flushing {
-            Err(Interrupt::Stale)
-        } else {
-            Ok(())
-        }
     }
 
     /// An event in its place among the frames.
@@ -399,21 +291,8 @@ impl Worker {
         match event.type_() {
             // Caps and segments travel with the frames, the appsrc starts its own stream, and flushes went ahead.
             Caps | Segment | StreamStart | FlushStop => Ok(()),
-            _ if self.sent.is_some() => self.send_event(event),
-            _ => {
-                self.held_events.push(event);
-                Ok(())
-            }
+            _ => self.outlet.event(event),
         }
-    }
-
-    fn send_event(&self, event: gst::Event) -> Result<(), Interrupt> {
-        let gate = self.shared.gate();
-        self.check_epoch()?;
-        // Queued behind the frames. Refused only by an appsrc that is not running, where it would be lost anyway.
-        self.appsrc.send_event(event);
-        drop(gate);
-        Ok(())
     }
 
     /// Sends what is inside and then the end of the stream.
@@ -427,12 +306,7 @@ impl Worker {
             before_end(position);
         }
         self.output = Output::Closed;
-        let gate = self.shared.gate();
-        self.check_epoch()?;
-        // Refused only by an appsrc that is stopped, and so at its end already.
-        let _ = self.appsrc.end_of_stream();
-        drop(gate);
-        Ok(())
+        self.outlet.end()
     }
 
     /// Drops everything from before a flush or a restart.
@@ -442,8 +316,6 @@ impl Worker {
             stream.leveler.reset();
         }
         self.segment = None;
-        self.sent = None;
-        self.held_events.clear();
         self.prerolled = None;
         self.output = Output::Open;
     }

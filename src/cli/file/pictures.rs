@@ -52,7 +52,9 @@ impl Pictures {
             keep_odd_sizes(&after_queue, &filter, &taken, words);
         }
         tell_changes(&after_queue, words);
-        hold_caps(&bridge.appsink().static_pad("sink").context("an appsink has a sink pad")?, &filter);
+        let output = bridge.appsink().static_pad("sink").context("an appsink has a sink pad")?;
+        drop_orientation(&output);
+        hold_caps(&output, &filter);
         Ok(Pictures { input, damaged })
     }
 
@@ -93,6 +95,22 @@ fn turn_upright(pad: &gst::Pad, before: &gst::Element, after: &gst::Element, wor
         {
             // Nobody listens any more when the job has ended.
             let _ = words.send(Word::Failed(error));
+        }
+        gst::PadProbeReturn::Ok
+    });
+}
+
+/// Takes the tag out once the pictures are upright, so that no muxer writes it and no player turns them again.
+fn drop_orientation(pad: &gst::Pad) {
+    pad.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, |_, info| {
+        let Some(event) = info.event() else { return gst::PadProbeReturn::Ok };
+        if let gst::EventView::Tag(tag) = event.view()
+            && tag.tag().get::<gst::tags::ImageOrientation>().is_some()
+        {
+            let mut tags = tag.tag_owned();
+            tags.make_mut().remove::<gst::tags::ImageOrientation>();
+            let event = gst::event::Tag::builder(tags).seqnum(event.seqnum()).build();
+            info.data = Some(gst::PadProbeData::Event(event));
         }
         gst::PadProbeReturn::Ok
     });
