@@ -138,7 +138,7 @@ impl GuardedPlane {
 }
 
 /// A frame in memory of its own, to be changed in place or copied.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TestFrame {
     input: Vec<GuardedPlane>,
     /// Apart from the input if the frame is copied.
