@@ -42,6 +42,8 @@ const MOVING: (f64, f64) = (0.015, 0.12);
 const SCALES: std::ops::RangeInclusive<f64> = 0.2..=5.0;
 /// How much of the picture a change of exposure must explain at all: below the first it is chance.
 const CHANCE: (f64, f64) = (0.04, 0.12);
+/// Chunks whose mean lies as far as this from the ends of the range count in full.
+const CLEAR: f64 = 1.5;
 /// Levels as near as this to white count as clipped: noise is on top of what was clipped.
 const CLIPPED: f64 = 1.0;
 /// A mean absolute deviation times this estimates the standard deviation (normal distribution, median).
@@ -185,7 +187,10 @@ impl Fitter {
     fn gather(&mut self, before: &Look, now: &Look, nominal: Ends) {
         self.points.clear();
         self.centre = before.mean;
-        let inside = |level: f64| smoothstep(0.0, 1.5, (level - nominal.black).min(nominal.white - level));
+        let inside = |lower: f64, upper: f64| {
+            let distance = (lower - nominal.black).min(nominal.white - upper);
+            if distance >= CLEAR { 1.0 } else { smoothstep(0.0, CLEAR, distance) }
+        };
         let chunks = before.means.len().min(now.means.len());
         let votes = |i: usize| before.weights[i].min(now.weights[i]);
         // Slopes are of both frames together, as if half way between them.
@@ -193,13 +198,13 @@ impl Fitter {
         let slope = |left: Option<usize>, i: usize, right: Option<usize>| {
             let left = left.filter(|left| votes(*left) > 0.0);
             let right = right.filter(|right| *right < chunks && votes(*right) > 0.0);
-            let width = f64::from(u8::from(left.is_some()) + u8::from(right.is_some()));
-            (level(right.unwrap_or(i)) - level(left.unwrap_or(i))) / (2.0 * width.max(1.0))
+            let share = if left.is_some() && right.is_some() { 0.25 } else { 0.5 };
+            share * (level(right.unwrap_or(i)) - level(left.unwrap_or(i)))
         };
         let mut count = 0;
         for i in 0..chunks {
             let (x, y) = (before.means[i], now.means[i]);
-            let weight = votes(i) * inside(x).min(inside(y));
+            let weight = votes(i) * inside(x.min(y), x.max(y));
             if weight > 0.0 {
                 let column = i % self.across;
                 let across = slope((column > 0).then(|| i - 1), i, (column + 1 < self.across).then_some(i + 1));
