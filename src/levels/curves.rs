@@ -66,8 +66,8 @@ impl Drawer {
             let x = code as f64 / unit;
             let end = code.clamp(usize::from(first), usize::from(last)) as f64 / unit;
             let y = x + self.strength * (tone(end) - end);
-            // `as` saturates, and takes NaN to 0.
-            *out = ((y * unit + 0.5).floor() as u16).clamp(least, self.range.max);
+            // `as` rounds towards 0, saturates, and takes NaN to 0.
+            *out = ((y * unit + 0.5) as u16).clamp(least, self.range.max);
             least = *out;
         }
     }

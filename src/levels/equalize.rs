@@ -6,13 +6,11 @@
 
 use super::look::QUANTILES;
 use super::points::interpolate;
-use super::smoothstep;
 use super::stretch::Ends;
+use super::tone::most_slope;
 
 /// Steps of the warp from end to end.
 const STEPS: usize = 64;
-/// Largest slope: contrast against stretch's.
-const MOST: f64 = 2.5;
 /// Share of the warp that stays even, so that sparse levels keep some contrast.
 const EVEN: f64 = 0.25;
 /// Half width, in codes, over which the distribution is smeared: no code holds more than a code's width.
@@ -59,7 +57,7 @@ impl Warp {
             *slope = EVEN + (1.0 - EVEN) * (share - before) * STEPS as f64;
             before = share;
         }
-        let most = 1.0 + (MOST - 1.0) * (1.0 - smoothstep(0.4, 1.0, gain / max_gain));
+        let most = most_slope(gain, max_gain);
         let lift = lift(&slopes, most);
         let mut below = [0.0; STEPS + 1];
         for (step, slope) in slopes.iter().enumerate() {
@@ -92,15 +90,4 @@ fn lift(slopes: &[f64; STEPS], most: f64) -> f64 {
         if mean(middle) < 1.0 { low = middle } else { high = middle }
     }
     high
-}
-
-/// Spread of the levels after `tone` over their spread before it, within 1/`most` to `most`: the gain that colour
-/// gets along with a tone that is not a straight line.
-pub fn spread_gain(quantiles: &[f64; QUANTILES], tone: impl Fn(f64) -> f64, most: f64) -> f64 {
-    let spread = |level: &dyn Fn(f64) -> f64| {
-        let mean = quantiles.iter().map(|x| level(*x)).sum::<f64>() / QUANTILES as f64;
-        (quantiles.iter().map(|x| (level(*x) - mean).powi(2)).sum::<f64>() / QUANTILES as f64).sqrt()
-    };
-    let before = spread(&|x| x);
-    if before < 1e-3 { 1.0 } else { (spread(&tone) / before).clamp(1.0 / most, most) }
 }

@@ -24,9 +24,15 @@ const OUTLINE_WEIGHT: f64 = 0.5;
 const ROUNDS: usize = 8;
 /// Rounds at the end that look at all chunks; those before look at one group in [`COARSE`].
 const FINE_ROUNDS: usize = 2;
-const COARSE: usize = 2;
+/// Coarse rounds of a fit that starts from one that is good already.
+const AGAIN_ROUNDS: usize = 4;
+const COARSE: usize = 3;
 /// Groups of chunks from which on some may be left out.
-const MANY: usize = 120;
+const MANY: usize = 60;
+/// A round that moves no chunk by more than about so many codes is the last of its kind.
+const SETTLED: f64 = 0.01;
+/// A start that explains this share of the picture makes the other starts needless.
+const PLENTY: f64 = 0.9;
 const SHRINK: f64 = 0.65;
 /// How much more of the picture a change of exposure must explain than none does, relatively: nothing below the
 /// first, fully from the second on. First as long as exposure is steady, then while it is on the move.
@@ -36,6 +42,8 @@ const MOVING: (f64, f64) = (0.015, 0.12);
 const SCALES: std::ops::RangeInclusive<f64> = 0.2..=5.0;
 /// How much of the picture a change of exposure must explain at all: below the first it is chance.
 const CHANCE: (f64, f64) = (0.04, 0.12);
+/// Chunks whose mean lies as far as this from the ends of the range count in full.
+const CLEAR: f64 = 1.5;
 /// Levels as near as this to white count as clipped: noise is on top of what was clipped.
 const CLIPPED: f64 = 1.0;
 /// A mean absolute deviation times this estimates the standard deviation (normal distribution, median).
@@ -68,23 +76,36 @@ impl Model {
 
     /// How well the model explains some chunks, with deviations of `sigma` at most.
     #[inline]
-    fn explains(&self, points: &Points, sigma: f64) -> Lanes {
-        let tightness = 1.0 / sigma;
+    fn explains(&self, points: &Points, centre: f64, sigma: f64) -> Lanes {
+        let tightness = (1.0 / sigma) as f32;
+        // What is added to the change that no change would be.
+        let (scale, offset) = ((self.exposure.scale - 1.0) as f32, (self.exposure.at(centre) - centre) as f32);
+        let [right, down] = self.shift.map(|shift| shift as f32);
         let mut explains = [0.0; LANES];
         for (lane, explains) in explains.iter_mut().enumerate() {
-            let expected = self.exposure.scale * points.before[lane] + self.exposure.offset;
-            let shifted = self.shift[0] * points.right[lane] + self.shift[1] * points.down[lane];
-            *explains = explained((points.now[lane] - expected - shifted) * tightness);
+            let expected = scale * points.before[lane] + offset;
+            let shifted = right * points.right[lane] + down * points.down[lane];
+            let deviation = (points.change[lane] - expected - shifted) * tightness;
+            let weight = 1.0 / (1.0 + deviation * deviation);
+            *explains = weight * weight;
         }
         explains
+    }
+
+    /// About how far apart two models put a chunk, in codes.
+    fn differs(&self, other: &Model, centre: f64) -> f64 {
+        let (a, b) = (self.exposure, other.exposure);
+        let moved = |i: usize| (self.shift[i] - other.shift[i]).abs();
+        32.0 * (a.scale - b.scale).abs() + (a.at(centre) - b.at(centre)).abs() + 8.0 * (moved(0) + moved(1))
     }
 }
 
 /// Chunks that count, some at a time; those that fill up the last have no weight.
 #[derive(Clone, Copy, Debug, Default)]
 struct Points {
+    /// Levels before, less [`Fitter::centre`], which is where single precision is finest.
     before: Lanes,
-    now: Lanes,
+    /// Levels now, less those before.
     change: Lanes,
     /// How much the level changes from chunk to chunk, to the right and down.
     right: Lanes,
@@ -107,6 +128,8 @@ pub struct Fit {
 pub struct Fitter {
     /// Chunks in a row.
     across: usize,
+    /// The mean level of the frame before.
+    centre: f64,
     points: Vec<Points>,
     deviations: Vec<f64>,
 }
@@ -114,26 +137,29 @@ pub struct Fitter {
 impl Fitter {
     /// A fitter for grids with so many chunks `across`.
     pub fn new(across: usize) -> Fitter {
-        Fitter { across: across.max(1), points: Vec::new(), deviations: Vec::new() }
+        Fitter { across: across.max(1), centre: 0.0, points: Vec::new(), deviations: Vec::new() }
     }
 
     /// Fits the change from one frame to another. `black` is the level that is taken for black before.
     /// `alertness` tells how much exposure was on the move of late, 0 to 1.
     pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends, alertness: f64) -> Fit {
         self.gather(before, now, nominal);
-        let total: f64 = self.points.iter().flat_map(|points| points.weight).sum();
+        let total: f64 = self.points.iter().flat_map(|points| points.weight).map(f64::from).sum();
         let score = |fitter: &Fitter, model: Model| (fitter.score(model, total, before, now, nominal), model);
         let better = |a: (f64, Model), b: (f64, Model)| if b.0 > a.0 { b } else { a };
         let mut unchanged = score(self, Model::UNCHANGED);
         let mut best = unchanged;
         if total > 0.0 && unchanged.0 < (1.0 - MOVING.0) * (1.0 + OUTLINE_WEIGHT) {
-            let refinement = Refinement { points: &self.points, total, black };
+            let refinement = Refinement { points: &self.points, centre: self.centre, total, black };
             let starts = [
                 self.least_squares().map(|start| (start, 2.0 * self.spread(start, total))),
                 Some((from_ends(before, now), 4.0 * SIGMA)),
                 Some((Exposure::UNCHANGED, 2.0 * SIGMA)),
             ];
             for (exposure, sigma) in starts.into_iter().flatten() {
+                if best.0 > PLENTY * (1.0 + OUTLINE_WEIGHT) {
+                    break;
+                }
                 let start = Model { exposure, shift: [0.0; 2] };
                 best = better(best, score(self, refinement.exposure(start, sigma)));
             }
@@ -160,7 +186,11 @@ impl Fitter {
     /// clipping and black bars hold them still.
     fn gather(&mut self, before: &Look, now: &Look, nominal: Ends) {
         self.points.clear();
-        let inside = |level: f64| smoothstep(0.0, 1.5, (level - nominal.black).min(nominal.white - level));
+        self.centre = before.mean;
+        let inside = |lower: f64, upper: f64| {
+            let distance = (lower - nominal.black).min(nominal.white - upper);
+            if distance >= CLEAR { 1.0 } else { smoothstep(0.0, CLEAR, distance) }
+        };
         let chunks = before.means.len().min(now.means.len());
         let votes = |i: usize| before.weights[i].min(now.weights[i]);
         // Slopes are of both frames together, as if half way between them.
@@ -168,13 +198,13 @@ impl Fitter {
         let slope = |left: Option<usize>, i: usize, right: Option<usize>| {
             let left = left.filter(|left| votes(*left) > 0.0);
             let right = right.filter(|right| *right < chunks && votes(*right) > 0.0);
-            let width = f64::from(u8::from(left.is_some()) + u8::from(right.is_some()));
-            (level(right.unwrap_or(i)) - level(left.unwrap_or(i))) / (2.0 * width.max(1.0))
+            let share = if left.is_some() && right.is_some() { 0.25 } else { 0.5 };
+            share * (level(right.unwrap_or(i)) - level(left.unwrap_or(i)))
         };
         let mut count = 0;
         for i in 0..chunks {
             let (x, y) = (before.means[i], now.means[i]);
-            let weight = votes(i) * inside(x).min(inside(y));
+            let weight = votes(i) * inside(x.min(y), x.max(y));
             if weight > 0.0 {
                 let column = i % self.across;
                 let across = slope((column > 0).then(|| i - 1), i, (column + 1 < self.across).then_some(i + 1));
@@ -184,12 +214,11 @@ impl Fitter {
                 }
                 let points = self.points.last_mut().expect("the first point of each group pushes it");
                 let lane = count % LANES;
-                points.before[lane] = x;
-                points.now[lane] = y;
-                points.change[lane] = y - x;
-                points.right[lane] = across;
-                points.down[lane] = down;
-                points.weight[lane] = weight;
+                points.before[lane] = (x - before.mean) as f32;
+                points.change[lane] = (y - x) as f32;
+                points.right[lane] = across as f32;
+                points.down[lane] = down as f32;
+                points.weight[lane] = weight as f32;
                 count += 1;
             }
         }
@@ -197,30 +226,32 @@ impl Fitter {
 
     /// The line of least squares through the chunks, if they differ enough to tell.
     fn least_squares(&self) -> Option<Exposure> {
-        // Around the middle of the range, where little is lost by subtracting squares.
-        const MIDDLE: f64 = 128.0;
-        let [mut w, mut x, mut y, mut xx, mut xy] = [0.0; 5];
+        let mut sums = [[0.0; LANES]; 5];
         for points in &self.points {
             for lane in 0..LANES {
                 let weight = points.weight[lane];
-                let (before, now) = (points.before[lane] - MIDDLE, points.now[lane] - MIDDLE);
-                w += weight;
-                x += weight * before;
-                y += weight * now;
-                xx += weight * before * before;
-                xy += weight * before * now;
+                let (before, change) = (points.before[lane], points.change[lane]);
+                sums[0][lane] += weight;
+                sums[1][lane] += weight * before;
+                sums[2][lane] += weight * change;
+                sums[3][lane] += weight * before * before;
+                sums[4][lane] += weight * before * change;
             }
         }
+        let [w, x, y, xx, xy] = sums.map(|sum| sum.into_iter().map(f64::from).sum::<f64>());
         let (x, y) = (x / w, y / w);
         let (variance, covariance) = (xx / w - x * x, xy / w - x * y);
-        let scale = covariance / variance;
-        (variance > 0.09).then_some(Exposure { scale, offset: y + MIDDLE - scale * (x + MIDDLE) })
+        let scale = 1.0 + covariance / variance;
+        let before = x + self.centre;
+        (variance > 0.09).then_some(Exposure { scale, offset: before + y - scale * before })
     }
 
     /// Mean deviation of the chunks from an exposure, at least the [`SIGMA`] that is normal.
     fn spread(&self, exposure: Exposure, total: f64) -> f64 {
+        let (scale, offset) = ((exposure.scale - 1.0) as f32, (exposure.at(self.centre) - self.centre) as f32);
         let deviation = |points: &Points| -> f64 {
-            (0..LANES).map(|i| points.weight[i] * (points.now[i] - exposure.at(points.before[i])).abs()).sum()
+            let deviation = |i: usize| (points.change[i] - scale * points.before[i] - offset).abs();
+            (0..LANES).map(|i| f64::from(points.weight[i] * deviation(i))).sum()
         };
         (self.points.iter().map(deviation).sum::<f64>() / total).max(SIGMA)
     }
@@ -229,12 +260,13 @@ impl Fitter {
     fn score(&self, model: Model, total: f64, before: &Look, now: &Look, nominal: Ends) -> f64 {
         let mut chunks = [0.0; LANES];
         for points in &self.points {
-            let explains = model.explains(points, SIGMA);
+            let explains = model.explains(points, self.centre, SIGMA);
             (0..LANES).for_each(|lane| chunks[lane] += points.weight[lane] * explains[lane]);
         }
         let level = |(x, y): (&f64, &f64)| explained((y - nominal.clamp(model.exposure.at(*x))) / SIGMA);
         let outline: f64 = before.outline.iter().zip(&now.outline).map(level).sum();
-        chunks.iter().sum::<f64>() / total.max(f64::MIN_POSITIVE) + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64
+        let chunks: f64 = chunks.iter().map(|sum: &f32| f64::from(*sum)).sum();
+        chunks / total.max(f64::MIN_POSITIVE) + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64
     }
 
     /// What the exposure, within what is plausible, leaves of the change of all chunks that voted.
@@ -252,6 +284,7 @@ impl Fitter {
 /// Geman–McClure reweighting with an ever stricter idea of what is an outlier.
 struct Refinement<'a> {
     points: &'a [Points],
+    centre: f64,
     total: f64,
     black: f64,
 }
@@ -260,9 +293,8 @@ impl Refinement<'_> {
     /// Exposure alone, for a start.
     fn exposure(&self, start: Model, sigma: f64) -> Model {
         let row = |points: &Points| [points.before, [1.0; LANES]];
-        let model =
-            |[scale, offset]: [f64; 2]| Model { exposure: Exposure { scale: 1.0 + scale, offset }, shift: [0.0; 2] };
-        self.refine(start, sigma, (ROUNDS, 0), [RIDGE, 0.0], [self.black, 1.0], row, model)
+        let model = |[scale, change]: [f64; 2]| Model { exposure: self.around_centre(scale, change), shift: [0.0; 2] };
+        self.refine(start, sigma, (ROUNDS, 0), [RIDGE, 0.0], [self.black - self.centre, 1.0], row, model)
     }
 
     /// A shift of the picture alone.
@@ -275,12 +307,17 @@ impl Refinement<'_> {
     /// Exposure and shift together.
     fn both(&self, start: Model) -> Model {
         let row = |points: &Points| [points.right, points.down, points.before, [1.0; LANES]];
-        let model = |[right, down, scale, offset]: [f64; 4]| Model {
-            exposure: Exposure { scale: 1.0 + scale, offset },
+        let model = |[right, down, scale, change]: [f64; 4]| Model {
+            exposure: self.around_centre(scale, change),
             shift: [right, down],
         };
-        let (ridge, pivot) = ([RIDGE, RIDGE, RIDGE, 0.0], [0.0, 0.0, self.black, 1.0]);
-        self.refine(start, 4.0 * SIGMA, (ROUNDS - FINE_ROUNDS, FINE_ROUNDS), ridge, pivot, row, model)
+        let (ridge, pivot) = ([RIDGE, RIDGE, RIDGE, 0.0], [0.0, 0.0, self.black - self.centre, 1.0]);
+        self.refine(start, 4.0 * SIGMA, (AGAIN_ROUNDS, FINE_ROUNDS), ridge, pivot, row, model)
+    }
+
+    /// The exposure that changes the level at the centre by `change`, and others by `scale` for each code from it.
+    fn around_centre(&self, scale: f64, change: f64) -> Exposure {
+        Exposure { scale: 1.0 + scale, offset: change - scale * self.centre }
     }
 
     /// Rounds on some of the chunks, then on all. `ridge` is the pull of each unknown to 0, `pivot` the row that says that black stays black.
@@ -297,25 +334,34 @@ impl Refinement<'_> {
     ) -> Model {
         let mut found = start;
         let sparse = if self.points.len() >= MANY { COARSE } else { 1 };
-        for round in 0..coarse + fine {
-            let step = if round < coarse { sparse } else { 1 };
+        let mut round = 0;
+        while round < coarse + fine {
+            let is_coarse = round < coarse;
+            let step = if is_coarse { sparse } else { 1 };
             let total = self.total / step as f64;
             let mut normal = Normal::default();
             let mut trusted = [0.0; LANES];
             for points in self.points.iter().step_by(step) {
-                let mut weight = found.explains(points, sigma);
+                let mut weight = found.explains(points, self.centre, sigma);
                 for lane in 0..LANES {
                     weight[lane] *= points.weight[lane];
                     trusted[lane] += weight[lane];
                 }
                 normal.add(&row(points), &points.change, &weight);
             }
-            let trusted: f64 = trusted.iter().sum();
+            let trusted: f64 = trusted.iter().map(|sum: &f32| f64::from(*sum)).sum();
             normal.pull(ridge.map(|ridge| ridge * trusted));
             let trust = explained((self.black - found.exposure.at(self.black)) / sigma);
             normal.pin(pivot, PIVOT * total * trust);
-            found = model(normal.solve());
+            let better = model(normal.solve());
+            let is_settled = sigma <= SIGMA && better.differs(&found, self.centre) < SETTLED;
+            found = better;
             sigma = (SHRINK * sigma).max(SIGMA);
+            round = match (is_settled, is_coarse) {
+                (false, _) => round + 1,
+                (true, true) => coarse,
+                (true, false) => coarse + fine,
+            };
         }
         found
     }

@@ -7,7 +7,7 @@ use super::cut;
 use super::exposure::Fitter;
 use super::look::{Look, QUANTILES};
 use super::smoothstep;
-use super::stretch::Ends;
+use super::stretch::{Ends, Line};
 
 /// Time constants of the pull in seconds, at the default `smoothing`.
 const OUTWARDS: f64 = 0.2;
@@ -29,8 +29,12 @@ const SLEW: f64 = 45.0;
 
 /// The readiness for cuts that their thresholds are tuned to.
 const USUAL_CUT: f64 = 0.5;
-/// How much faster still where most of the picture would be clipped.
+/// How much faster still where most of the picture would be clipped, or some of it and all of it comes out too dark.
 const HURRY: f64 = 8.0;
+/// What is some of it: nothing below the first share, fully from the second on.
+const SOME: (f64, f64) = (0.1, 0.3);
+/// What is too dark, in codes.
+const DARK: (f64, f64) = (4.0, 12.0);
 
 /// What the memory works by in one frame.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +52,23 @@ impl Tuning {
     /// The contrast gain that takes `ends` to the target, as far as it is allowed.
     fn gain(&self, ends: Ends) -> f64 {
         (self.target.span() / ends.span().max(1.0)).min(self.max_gain)
+    }
+
+    fn line(&self, ends: Ends) -> Line {
+        Line::new(ends, self.target, self.nominal, self.max_gain)
+    }
+
+    /// Whether `ends` crush some of a picture and make it darker, as a whole, than it is and than its own ends
+    /// would make it, 0 to 1. Nothing calls for that.
+    fn smothers(&self, ends: Ends, now: &Look) -> f64 {
+        if now.ends.black >= ends.black {
+            return 0.0;
+        }
+        let mean = |level: &dyn Fn(f64) -> f64| now.quantiles.iter().map(|x| level(*x)).sum::<f64>() / QUANTILES as f64;
+        let crushed = mean(&|x| ((ends.black - x) / 4.0).clamp(0.0, 1.0));
+        let (held, own) = (self.line(ends), self.line(now.ends));
+        let darker = mean(&|x| own.at(x)).min(mean(&|x| x)) - mean(&|x| held.at(x));
+        smoothstep(SOME.0, SOME.1, crushed) * smoothstep(DARK.0, DARK.1, darker)
     }
 }
 
@@ -112,7 +133,7 @@ impl Memory {
         let another = |readiness: f64| scene * cut::likelihood(before, now, fit.residual * gain, readiness);
         let cut = another(tuning.cut);
         // Another scene is no exposure, even where it must not start afresh.
-        let same = 1.0 - cut.max(another(USUAL_CUT));
+        let same = 1.0 - if tuning.cut == USUAL_CUT { cut } else { cut.max(another(USUAL_CUT)) };
 
         // Where most of the picture is left unexplained, what is explained tells little.
         let explained = 1.0 - smoothstep(24.0, 48.0, fit.residual * gain);
@@ -133,6 +154,7 @@ impl Memory {
 
         let gain = full / pulled.span().max(1.0);
         let hurry = smoothstep(0.35, 0.65, carried.missed(&now.quantiles));
+        let hurry = hurry.max(tuning.smothers(carried, now));
         let most = SLEW * (1.0 + HURRY * hurry) * dt / tuning.pace;
         let moved =
             f64::max((carried.black - pulled.black).abs() * gain, ((carried.white - pulled.black) * gain - full).abs());

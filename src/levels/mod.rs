@@ -4,8 +4,8 @@
 //! depth, and times in seconds of running time.
 //!
 //! [`points`] finds where the levels of a frame lie, `look` is what is kept of a frame, `exposure` tells whether the
-//! light changed, `cut` whether the scene did, `memory` holds the levels over time, `stretch` and `equalize` make a
-//! tone of them, and [`curves`] draws it into tables.
+//! light changed, `cut` whether the scene did, `memory` holds the levels over time, `stretch`, `equalize` and
+//! `tone` make a tone of them, and [`curves`] draws it into tables.
 
 pub mod curves;
 mod cut;
@@ -19,6 +19,7 @@ pub mod statistics;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod tone;
 
 use crate::frame::{FrameInfo, Lane};
 use crate::grid::Grid;
@@ -26,11 +27,12 @@ use crate::settings::{Chroma, Mode, Settings};
 use curves::{Curves, Drawer};
 use equalize::Warp;
 use exposure::Fitter;
-use look::Look;
+use look::{Look, QUANTILES};
 use memory::{Change, Memory, Tuning};
 use points::{Distribution, unit};
 use statistics::Statistics;
 use stretch::{Ends, Line};
+use tone::Midtone;
 
 /// Seconds from one frame to the next where the timestamps do not tell.
 const USUAL_DELTA: f64 = 0.04;
@@ -202,15 +204,17 @@ impl Levels {
                 drawer.identity(luma);
                 1.0
             }
-            Mode::Stretch => {
-                drawer.luma(luma, |x| line.at(x));
-                line.gain
-            }
-            Mode::Equalize => {
-                let warp = Warp::new(memory.ends, &memory.quantiles, memory.gain, tuning.max_gain);
-                let tone = |x: f64| line.at(warp.at(x));
+            Mode::Stretch | Mode::Equalize => {
+                let warp = (settings.mode == Mode::Equalize)
+                    .then(|| Warp::new(memory.ends, &memory.quantiles, memory.gain, tuning.max_gain));
+                let spread = |x: f64| line.at(warp.as_ref().map_or(x, |warp| warp.at(x)));
+                let median = spread((memory.quantiles[QUANTILES / 2 - 1] + memory.quantiles[QUANTILES / 2]) / 2.0);
+                let share = share(settings.midtone, 1.0) * line.effect;
+                let most = tone::most_slope(memory.gain, tuning.max_gain);
+                let midtone = Midtone::new(tuning.target, median, share, most);
+                let tone = |x: f64| midtone.at(spread(x));
                 drawer.luma(luma, tone);
-                equalize::spread_gain(&memory.quantiles, tone, tuning.max_gain)
+                tone::colour_gain(&memory.quantiles, &line, tuning.nominal, tone)
             }
         };
         if self.info.format.is_rgb() {

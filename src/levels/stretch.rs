@@ -9,6 +9,8 @@ pub struct Line {
     pub offset: f64,
     pub floor: f64,
     pub ceiling: f64,
+    /// How much of it there is: 1, and less where the gain is limited, down to 0 for the identity.
+    pub effect: f64,
 }
 
 /// Ends of a range of levels.
@@ -51,7 +53,7 @@ impl Line {
         if span >= least {
             let gain = full / span;
             let offset = target.black - gain * points.black;
-            return Line { gain, offset, floor: target.black, ceiling: target.white };
+            return Line { gain, offset, floor: target.black, ceiling: target.white, effect: 1.0 };
         }
         // Where in the target the picture's own level lies, so that it grows from there to both sides.
         let place = ((points.black - target.black) / (full - span)).clamp(0.0, 1.0);
@@ -62,6 +64,7 @@ impl Line {
             offset: effect * (target.black - max_gain * black),
             floor: nominal.black + effect * (target.black - nominal.black),
             ceiling: nominal.white + effect * (target.white - nominal.white),
+            effect,
         }
     }
 

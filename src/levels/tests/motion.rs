@@ -188,3 +188,24 @@ fn what_comes_and_goes_moves_the_levels_alike_at_every_frame_rate() {
         }
     }
 }
+
+#[test]
+fn a_dissolve_into_a_dark_flat_scene_is_never_darker_than_it_came() {
+    let mut watch = Watch::new(25.0);
+    // Codes in 1/152, so that light ¼ is code 38, in the upper half of the new scene.
+    let before = |x: f64| 53.0 + 94.0 * x / 319.0;
+    let after = |y: f64| 23.0 + 24.0 * y / 179.0;
+    let share = |frame: usize| ((frame as f64 - 30.0) / 25.0).clamp(0.0, 1.0);
+    watch.play(
+        120,
+        |x, y, frame| (before(x) + share(frame) * (after(y) - before(x))) / 152.0,
+        |light, _| 152.0 * light,
+    );
+    for frame in 0..120 {
+        let mean = 100.0 + share(frame) * (35.0 - 100.0);
+        assert!(watch.means[frame] >= mean - 8.0, "frame {frame}: {} of {mean}", watch.means[frame]);
+    }
+    for (frame, seen) in watch.seen.iter().enumerate().skip(55) {
+        assert!(seen.0[0] >= 36.0, "frame {frame}: {}", seen.0[0]);
+    }
+}

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::scenes::{HEIGHT, Shot, WIDTH, hills, info, measure, rings};
+use super::scenes::{HEIGHT, Shot, WIDTH, chance, hills, info, measure, rings};
 use crate::frame::{Format, FrameInfo, LumaWeights, Range};
 use crate::levels::curves::Curves;
 use crate::levels::statistics::{Chunk, Statistics};
@@ -39,12 +39,13 @@ fn any_settings() -> impl Strategy<Value = Settings> {
     let modes = prop_oneof![Just(Mode::Stretch), Just(Mode::Equalize), Just(Mode::Off)];
     let rest = (0.0..=25.0f64, 0.0..=25.0f64, prop_oneof![Just(1.0), Just(4.0), 1.0..=100.0f64], any::<bool>());
     let smoothing = prop_oneof![Just(0.0), Just(0.5), 0.0..=60.0f64];
-    (modes, share(), share(), share(), smoothing, share(), rest).prop_map(
-        |(mode, strength, black, white, smoothing, cut, (clip_low, clip_high, max_gain, keep))| Settings {
+    (modes, share(), share(), share(), share(), smoothing, share(), rest).prop_map(
+        |(mode, strength, black, white, midtone, smoothing, cut, (clip_low, clip_high, max_gain, keep))| Settings {
             mode,
             strength,
             black: black.min(0.9 * white),
             white: white.max(0.01),
+            midtone,
             smoothing,
             cut,
             clip_low,
@@ -246,4 +247,67 @@ fn ten_bits_look_like_eight() {
         let deep_curve = &deep_levels.decide(&deep, &Settings::default(), time).curves.tables[0];
         assert!((0..256).all(|code| (f64::from(deep_curve[4 * code]) / 4.0 - f64::from(curve[code])).abs() <= 0.75));
     }
+}
+
+#[test]
+fn midtone_brings_the_median_to_the_middle_in_every_mode() {
+    let info = info(Format::I420, Range::LIMITED);
+    let dusk = Shot { light: &|x, y| hills(x, y).powf(1.3), expose: &|light| 40.0 + 150.0 * light, noise: 1.0 };
+    let statistics = measure(&dusk.picture(0), &info);
+    let half = statistics.pixels() / 2;
+    let mut below = 0;
+    let median = statistics.luma.iter().position(|count| {
+        below += u64::from(*count);
+        below >= half
+    });
+    let median = median.expect("half of the pixels lie below some code");
+    let output = |midtone: f64, mode: Mode| {
+        let settings = Settings { midtone, mode, ..Settings::default() };
+        let curves = Levels::new(&info).decide(&statistics, &settings, None).curves.clone();
+        (f64::from(curves.tables[0][median]), curves)
+    };
+    let [none, half, whole] = [0.0, 0.5, 1.0].map(|midtone| output(midtone, Mode::Stretch));
+    assert!(none.0 < 105.0, "{}", none.0);
+    assert!((whole.0 - 125.5).abs() <= 3.0, "{}", whole.0);
+    assert!(half.0 > none.0 + 5.0 && half.0 < whole.0 - 5.0, "{} {} {}", none.0, half.0, whole.0);
+    assert_eq!((none.1.tables[0][16], none.1.tables[0][235]), (whole.1.tables[0][16], whole.1.tables[0][235]));
+    assert!((output(1.0, Mode::Equalize).0 - 125.5).abs() <= 4.0);
+}
+
+/// Share of the pixels of a hazy picture full of colours, faint and pure, that leave RGB by more than rounding.
+fn outside(settings: &Settings) -> f64 {
+    let info = info(Format::Y444, Range::LIMITED);
+    let colour = |i: usize| {
+        let (x, y) = (i % WIDTH, i / WIDTH);
+        let (hue, value) = (6.0 * x as f64 / WIDTH as f64, (y as f64 + 0.5) / HEIGHT as f64);
+        let saturation = chance(x / 8, y / 8, 0).powi(2);
+        let pure = |shift: f64| (2.0 - ((hue - shift + 3.0).rem_euclid(6.0) - 3.0).abs()).clamp(0.0, 1.0);
+        let [r, g, b] = [0.0, 2.0, 4.0].map(|shift| value * (1.0 - saturation + saturation * pure(shift)));
+        let luma = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+        [luma, (b - luma) / 1.8556, (r - luma) / 1.5748]
+    };
+    let hazy: Vec<[u8; 3]> = (0..WIDTH * HEIGHT)
+        .map(|i| {
+            let [y, cb, cr] = colour(i);
+            [76.0 + 0.45 * 219.0 * y, 128.0 + 0.45 * 224.0 * cb, 128.0 + 0.45 * 224.0 * cr].map(|x| x.round() as u8)
+        })
+        .collect();
+    let luma: Vec<u8> = hazy.iter().map(|pixel| pixel[0]).collect();
+    let curves = &Levels::new(&info).decide(&measure(&luma, &info), settings, None).curves.clone();
+    let leaves = |pixel: &&[u8; 3]| {
+        let code = |i: usize| f64::from(curves.tables[i][usize::from(pixel[i])]);
+        let (y, cb, cr) = ((code(0) - 16.0) / 219.0, (code(1) - 128.0) / 224.0, (code(2) - 128.0) / 224.0);
+        [y + 1.5748 * cr, y - 0.1873 * cb - 0.4681 * cr, y + 1.8556 * cb].iter().any(|x| !(-0.02..=1.02).contains(x))
+    };
+    hazy.iter().filter(leaves).count() as f64 / hazy.len() as f64
+}
+
+#[test]
+fn few_colours_leave_rgb() {
+    let stretch = outside(&Settings::default());
+    let equalize = outside(&Settings { mode: Mode::Equalize, ..Settings::default() });
+    let midtone = outside(&Settings { midtone: 1.0, ..Settings::default() });
+    assert!(stretch <= 0.03, "{stretch}");
+    assert!(equalize <= 0.05, "{equalize}");
+    assert!(midtone <= 0.05, "{midtone}");
 }
