@@ -262,7 +262,8 @@ impl<M: FrameMemory> Leveler<M> {
         }
         let shown = Shown { luma: &self.statistics.luma, report: &report, curves: &job.curves };
         self.overlay.mark(&self.settings, &shown, &mut job.marks);
-        let changed = job.marks.draw() || !job.curves.is_identity();
+        let untouched = job.curves.is_identity() || job.marks.keep_all(&self.info);
+        let changed = job.marks.draw() || !untouched;
         let histogram = (self.keep_histograms && timing.votes).then(|| self.statistics.luma.clone());
         job.step = Step::Applying(Outcome { changed, report, histogram });
         self.counters.cuts += u64::from(timing.votes && report.cut > 0.5);

@@ -19,7 +19,8 @@ pub type Counts = [[u32; 256]; 3];
 struct Place {
     plane: usize,
     rows: usize,
-    unit_pixels: usize,
+    /// Pixels of a unit, a power of two, as its exponent: this is done for every pixel.
+    unit_shift: u32,
     unit_samples: usize,
     /// The lane's sample of each pixel of a unit.
     of_pixel: [usize; 8],
@@ -37,7 +38,7 @@ impl Place {
             Some(Place {
                 plane,
                 rows: of.rows,
-                unit_pixels: of.pixels,
+                unit_shift: of.pixels.trailing_zeros(),
                 unit_samples: of.samples.len(),
                 of_pixel: of_pixel.map(Option::unwrap_or_default),
             })
@@ -50,7 +51,7 @@ impl Place {
     }
 
     fn sample(&self, row: &[u8], x: usize) -> u8 {
-        row[x / self.unit_pixels * self.unit_samples + self.of_pixel[x % self.unit_pixels]]
+        row[(x >> self.unit_shift) * self.unit_samples + self.of_pixel[x & ((1 << self.unit_shift) - 1)]]
     }
 }
 

@@ -2,6 +2,8 @@
 
 use arrayvec::ArrayVec;
 
+use crate::frame::{FrameInfo, TEXEL};
+
 /// Weight of a value that replaces what is there.
 pub const FULL: u32 = 128;
 
@@ -74,6 +76,11 @@ impl Marks {
     /// Whether something is drawn.
     pub fn draw(&self) -> bool {
         self.planes.iter().any(|plane| plane.patches().iter().any(|patch| patch.across > 0))
+    }
+
+    /// Whether every sample of a frame as described by `info` stays as it came, but for what is drawn.
+    pub fn keep_all(&self, info: &FrameInfo) -> bool {
+        self.planes.iter().zip(&info.planes).all(|(plane, shape)| plane.kept * TEXEL >= shape.samples)
     }
 
     /// Whether there is nothing to do beside the curves.
