@@ -1,19 +1,14 @@
 // Measures: brings the measured plane in, counts its luma codes, and sums the luma of each chunk.
 //
-// A workgroup takes a run of chunks that lie side by side. It counts in its own tables in workgroup memory and
-// stores their sum in its own slot, so that nobody waits for anybody.
+// A workgroup takes some of the rows in a row of chunks, whole, so that it asks for memory in long runs. It counts
+// in its own tables in workgroup memory and stores their sum in its own slot, so that nobody waits for anybody.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
-@group(0) @binding(1) var texels: texture_storage_2d<rgba8uint, write>;
-// 256 counts for each workgroup.
+@group(0) @binding(1) var texels: texture_storage_2d<rgba32uint, write>;
 @group(0) @binding(2) var<storage, read_write> slots: array<u32>;
-// 256 counts (the reduction's), then the chunks' sums, then their counts.
-@group(0) @binding(3) var<storage, read_write> statistics: array<u32>;
-@group(1) @binding(0) var<uniform> memory: Memory;
-@group(1) @binding(1) var<storage, read> words: array<u32>;
 
 // How luma lies in a unit: four samples (0), two samples two apart (1), R, G and B of one pixel (2),
-// R, G and B of four pixels in three texels (3).
+// R, G and B of four pixels in three words (3).
 override sort: u32 = 0u;
 // Which sample of the unit is the first luma (sort 1), or red, green, blue and alpha (4: none).
 override luma: u32 = 0u;
@@ -21,19 +16,21 @@ override red: u32 = 0u;
 override green: u32 = 1u;
 override blue: u32 = 2u;
 override alpha: u32 = 4u;
+// Invocations along a row, a power of two.
+override across: u32 = 32u;
 
 const CODES = 256u;
 // Neighbouring invocations count in different tables; the odd length keeps equal codes in different banks.
 const COPIES = 4u;
 const TABLE = 257u;
-const LONGEST_RUN = 8u;
 
 var<workgroup> tables: array<atomic<u32>, COPIES * TABLE>;
-var<workgroup> sums: array<atomic<u32>, LONGEST_RUN>;
-var<workgroup> counts: array<atomic<u32>, LONGEST_RUN>;
+var<workgroup> sums: array<atomic<u32>, COLUMNS>;
+var<workgroup> counts: array<atomic<u32>, COLUMNS>;
 
-// Of this invocation: the start of its table, and what it saw of the chunk at hand.
+// Of this invocation: the start of its table, how many equal units it looks at, and what it saw of the unit.
 var<private> table: u32;
+var<private> alike: u32;
 var<private> sum: u32;
 var<private> votes: u32;
 
@@ -46,7 +43,7 @@ fn sample(word: u32, index: u32) -> u32 {
 }
 
 fn vote(code: u32, pixels: u32) {
-    atomicAdd(&tables[table + code], pixels);
+    atomicAdd(&tables[table + code], pixels * alike);
     sum += code * pixels;
     votes += pixels;
 }
@@ -56,33 +53,40 @@ fn weigh(r: u32, g: u32, b: u32) -> u32 {
     return (stream.weights.x * r + stream.weights.y * g + stream.weights.z * b + 32768u) >> 16u;
 }
 
-// Reads one word of the plane and stores it as a texel.
-fn bring(x: u32, y: u32) -> u32 {
-    var word = 0u;
-    if x < stream.planes[0].words {
-        let place = memory.places[0];
-        word = words[place.x + y * place.y + x];
-        textureStore(texels, vec2(x, y), vec4(word, word >> 8u, word >> 16u, word >> 24u) & vec4(255u));
-    }
-    return word;
+fn weigh_packed(pixel: u32) -> u32 {
+    return weigh(sample(pixel, red), sample(pixel, green), sample(pixel, blue));
 }
 
-fn measure_unit(x: u32, y: u32) {
+// Reads a quad of the plane and stores it as a texel.
+fn bring(x: u32, y: u32) -> vec4<u32> {
+    var quad = vec4(0u);
+    if x < quads(0u) {
+        quad = read_quad(0u, x, y);
+        textureStore(texels, vec2(x, y), quad);
+    }
+    return quad;
+}
+
+// Counts the unit at `x`, of one word or three, if the row of `units` has it. Gives its sum and count.
+fn measure_unit(x: u32, units: u32, a: u32, b: u32, c: u32) -> vec2<u32> {
+    if x >= units {
+        return vec2(0u);
+    }
+    sum = 0u;
+    votes = 0u;
     if sort == 0u {
-        let word = bring(x, y);
         let left = stream.planes[0].samples - 4u * x;
-        if left >= 4u && word == (word & 255u) * 0x01010101u {
-            vote(word & 255u, 4u);
+        if left >= 4u && a == (a & 255u) * 0x01010101u {
+            vote(a & 255u, 4u);
         } else {
-            vote(sample(word, 0u), 1u);
-            if left > 1u { vote(sample(word, 1u), 1u); }
-            if left > 2u { vote(sample(word, 2u), 1u); }
-            if left > 3u { vote(sample(word, 3u), 1u); }
+            vote(sample(a, 0u), 1u);
+            if left > 1u { vote(sample(a, 1u), 1u); }
+            if left > 2u { vote(sample(a, 2u), 1u); }
+            if left > 3u { vote(sample(a, 3u), 1u); }
         }
     } else if sort == 1u {
-        let word = bring(x, y);
-        let first = sample(word, luma);
-        let second = sample(word, luma + 2u);
+        let first = sample(a, luma);
+        let second = sample(a, luma + 2u);
         let both = 2u * x + 1u < stream.width;
         if both && first == second {
             vote(first, 2u);
@@ -91,15 +95,11 @@ fn measure_unit(x: u32, y: u32) {
             if both { vote(second, 1u); }
         }
     } else if sort == 2u {
-        let word = bring(x, y);
-        if alpha > 3u || sample(word, alpha & 3u) != 0u {
-            vote(weigh(sample(word, red), sample(word, green), sample(word, blue)), 1u);
+        if alpha > 3u || sample(a, alpha & 3u) != 0u {
+            vote(weigh_packed(a), 1u);
         }
     } else {
         // The middle sample of a pixel is green; red and blue are on its sides.
-        let a = bring(3u * x, y);
-        let b = bring(3u * x + 1u, y);
-        let c = bring(3u * x + 2u, y);
         let pixels = vec4(a & 0xffffffu, (a >> 24u) | ((b & 0xffffu) << 8u), (b >> 16u) | ((c & 255u) << 16u), c >> 8u);
         let left = stream.width - 4u * x;
         let codes = vec4(weigh_packed(pixels.x), weigh_packed(pixels.y), weigh_packed(pixels.z), weigh_packed(pixels.w));
@@ -112,53 +112,101 @@ fn measure_unit(x: u32, y: u32) {
             if left > 3u { vote(codes.w, 1u); }
         }
     }
+    return vec2(sum, votes);
 }
 
-fn weigh_packed(pixel: u32) -> u32 {
-    return weigh(sample(pixel, red), sample(pixel, green), sample(pixel, blue));
+// Sums and counts of four units side by side.
+struct Seen {
+    sums: vec4<u32>,
+    counts: vec4<u32>,
 }
 
-@compute @workgroup_size(ACROSS, thread_rows)
-fn histogram(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(local_invocation_id) local: vec3<u32>,
-    @builtin(local_invocation_index) index: u32,
-) {
-    let threads = ACROSS * thread_rows;
+// Brings the four units from `4 * x` on in and counts them.
+fn measure(x: u32, y: u32, units: u32) -> Seen {
+    let unit = 4u * x;
+    var p: vec2<u32>;
+    var q: vec2<u32>;
+    var r: vec2<u32>;
+    var s: vec2<u32>;
+    if sort == 3u {
+        let a = bring(3u * x, y);
+        let b = bring(3u * x + 1u, y);
+        let c = bring(3u * x + 2u, y);
+        p = measure_unit(unit, units, a.x, a.y, a.z);
+        q = measure_unit(unit + 1u, units, a.w, b.x, b.y);
+        r = measure_unit(unit + 2u, units, b.z, b.w, c.x);
+        s = measure_unit(unit + 3u, units, c.y, c.z, c.w);
+    } else {
+        let quad = bring(x, y);
+        // A run of equal units counts at once, unless the last one may be cut off by the end of the row.
+        if unit + 4u < units && all(quad == quad.xxxx) {
+            alike = 4u;
+            p = measure_unit(unit, units, quad.x, 0u, 0u);
+            alike = 1u;
+            return Seen(vec4(p.x), vec4(p.y));
+        }
+        p = measure_unit(unit, units, quad.x, 0u, 0u);
+        q = measure_unit(unit + 1u, units, quad.y, 0u, 0u);
+        r = measure_unit(unit + 2u, units, quad.z, 0u, 0u);
+        s = measure_unit(unit + 3u, units, quad.w, 0u, 0u);
+    }
+    return Seen(vec4(p.x, q.x, r.x, s.x), vec4(p.y, q.y, r.y, s.y));
+}
+
+// The column of chunks in which a unit lies.
+fn column_of(unit: u32, units: u32) -> u32 {
+    var column = unit * stream.across / units;
+    while column + 1u < stream.across && unit >= edge(column + 1u) {
+        column++;
+    }
+    return column;
+}
+
+fn add_up(column: u32, sum: u32, count: u32) {
+    if count > 0u {
+        atomicAdd(&sums[column], sum);
+        atomicAdd(&counts[column], count);
+    }
+}
+
+@compute @workgroup_size(threads)
+fn histogram(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
     for (var i = index; i < COPIES * TABLE; i += threads) {
         atomicStore(&tables[i], 0u);
     }
-    if index < LONGEST_RUN {
+    if index < COLUMNS {
         atomicStore(&sums[index], 0u);
         atomicStore(&counts[index], 0u);
     }
     workgroupBarrier();
 
-    let first = group.x * stream.run;
-    let last = min(first + stream.run, stream.across);
-    let end = edge(last);
-    let top = edge(33u + group.y);
+    let units = edge(stream.across);
     let bottom = edge(34u + group.y);
+    let rows = threads / across;
+    let top = edge(33u + group.y) + group.x * rows + index / across;
     table = (index % COPIES) * TABLE;
-    for (var x = edge(first) + local.x; x < end; x += ACROSS) {
-        var column = first;
-        while column + 1u < last && x >= edge(column + 1u) {
-            column++;
+    alike = 1u;
+    for (var x = index % across; 4u * x < units; x += across) {
+        var seen = Seen(vec4(0u), vec4(0u));
+        for (var y = top; y < bottom; y += stream.bands * rows) {
+            let more = measure(x, y, units);
+            seen.sums += more.sums;
+            seen.counts += more.counts;
         }
-        sum = 0u;
-        votes = 0u;
-        for (var y = top + local.y; y < bottom; y += thread_rows) {
-            measure_unit(x, y);
-        }
-        if votes > 0u {
-            atomicAdd(&sums[column - first], sum);
-            atomicAdd(&counts[column - first], votes);
+        let column = column_of(4u * x, units);
+        if column == column_of(min(4u * x + 3u, units - 1u), units) {
+            let sums = seen.sums.x + seen.sums.y + seen.sums.z + seen.sums.w;
+            add_up(column, sums, seen.counts.x + seen.counts.y + seen.counts.z + seen.counts.w);
+        } else {
+            add_up(column, seen.sums.x, seen.counts.x);
+            add_up(column_of(4u * x + 1u, units), seen.sums.y, seen.counts.y);
+            add_up(column_of(4u * x + 2u, units), seen.sums.z, seen.counts.z);
+            add_up(column_of(4u * x + 3u, units), seen.sums.w, seen.counts.w);
         }
     }
     workgroupBarrier();
 
-    let runs = (stream.across + stream.run - 1u) / stream.run;
-    let slot = (group.y * runs + group.x) * CODES;
+    let slot = (group.y * stream.bands + group.x) * SLOT;
     for (var code = index; code < CODES; code += threads) {
         var total = 0u;
         for (var copy = 0u; copy < COPIES; copy++) {
@@ -166,9 +214,8 @@ fn histogram(
         }
         slots[slot + code] = total;
     }
-    if index < last - first {
-        let chunk = group.y * stream.across + first + index;
-        statistics[CODES + chunk] = atomicLoad(&sums[index]);
-        statistics[CODES + stream.chunks + chunk] = atomicLoad(&counts[index]);
+    if index < COLUMNS {
+        slots[slot + SUMS + index] = atomicLoad(&sums[index]);
+        slots[slot + COUNTS + index] = atomicLoad(&counts[index]);
     }
 }

@@ -9,8 +9,6 @@
 // For each plane 13 words: the texels of a row that are kept; of two patches the first texel and row, the texels of
 // a row and the rows, the texels from one row to the next, and the word at which its texels begin, two words each.
 @group(0) @binding(5) var<storage, read> marks: array<u32>;
-@group(1) @binding(0) var<uniform> memory: Memory;
-@group(1) @binding(1) var<storage, read_write> words: array<u32>;
 
 const OF_PLANE = 13u;
 const OF_PATCH = 6u;
@@ -44,26 +42,36 @@ fn blend(texel: vec4<u32>, patch_at: u32, x: u32, y: u32) -> vec4<u32> {
     return (texel * (vec4(FULL) - weights) + unpack(marks[at]) * weights + vec4(FULL / 2u)) / vec4(FULL);
 }
 
+// The output of the word `x` of row `y`.
+fn overlay_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
+    var texel = unpack(word);
+    let mark = plane * OF_PLANE;
+    if x >= marks[mark] {
+        let unit = stream.lanes[plane];
+        texel = look_up(unpack(unit[x % unit.w]), texel);
+    }
+    texel = blend(texel, mark + 1u, x, y);
+    texel = blend(texel, mark + 1u + OF_PATCH, x, y);
+    return texel.x | (texel.y << 8u) | (texel.z << 16u) | (texel.w << 24u);
+}
+
 @compute @workgroup_size(8, 4)
 fn overlay(@builtin(global_invocation_id) id: vec3<u32>) {
     let plane = id.z;
-    let shape = stream.planes[plane];
-    if id.x >= shape.words || id.y >= shape.rows {
+    if id.x >= quads(plane) || id.y >= stream.planes[plane].rows {
         return;
     }
-    var texel: vec4<u32>;
+    var quad: vec4<u32>;
     switch plane {
-        case 0u: { texel = textureLoad(first, id.xy, 0); }
-        case 1u: { texel = textureLoad(second, id.xy, 0); }
-        default: { texel = textureLoad(third, id.xy, 0); }
+        case 0u: { quad = textureLoad(first, id.xy, 0); }
+        case 1u: { quad = textureLoad(second, id.xy, 0); }
+        default: { quad = textureLoad(third, id.xy, 0); }
     }
-    let mark = plane * OF_PLANE;
-    if id.x >= marks[mark] {
-        let unit = stream.lanes[plane];
-        texel = look_up(unpack(unit[id.x % unit.w]), texel);
-    }
-    texel = blend(texel, mark + 1u, id.x, id.y);
-    texel = blend(texel, mark + 1u + OF_PATCH, id.x, id.y);
-    let place = memory.places[plane];
-    words[place.x + id.y * place.y + id.x] = texel.x | (texel.y << 8u) | (texel.z << 16u) | (texel.w << 24u);
+    let x = 4u * id.x;
+    write_quad(plane, id.x, id.y, vec4(
+        overlay_word(plane, x, id.y, quad.x),
+        overlay_word(plane, x + 1u, id.y, quad.y),
+        overlay_word(plane, x + 2u, id.y, quad.z),
+        overlay_word(plane, x + 3u, id.y, quad.w),
+    ));
 }

@@ -1,10 +1,12 @@
-// Adds up the tables that the measuring workgroups left in their slots.
+// Adds up what the measuring workgroups left in their slots.
 //
-// A workgroup takes 16 codes; its invocations share the slots among them, so that no thread adds more than a
-// handful of numbers in series.
+// For the codes, a workgroup takes 16 of them; its invocations share the slots among them, so that none adds more
+// than a handful of numbers in series. For the chunks, which few slots share, an invocation takes one.
 
-@group(0) @binding(0) var<storage, read> slots: array<u32>;
-@group(0) @binding(1) var<storage, read_write> statistics: array<u32>;
+@group(0) @binding(0) var<uniform> stream: Stream;
+@group(0) @binding(1) var<storage, read> slots: array<u32>;
+// 256 counts of codes, then the chunks' sums, then their counts.
+@group(0) @binding(2) var<storage, read_write> statistics: array<u32>;
 
 const CODES = 256u;
 const CODES_EACH = 16u;
@@ -15,19 +17,39 @@ override parts: u32 = 16u;
 var<workgroup> partial: array<u32, CODES_EACH * MOST_PARTS>;
 
 @compute @workgroup_size(CODES_EACH, parts)
-fn reduce(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_id) local: vec3<u32>) {
-    let code = group.x * CODES_EACH + local.x;
-    let tables = arrayLength(&slots) / CODES;
-    var total = 0u;
-    for (var table = local.y; table < tables; table += parts) {
-        total += slots[table * CODES + code];
-    }
-    partial[local.y * CODES_EACH + local.x] = total;
-    workgroupBarrier();
-    if local.y == 0u {
-        for (var part = 1u; part < parts; part++) {
-            total += partial[part * CODES_EACH + local.x];
+fn reduce(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_id) local: vec3<u32>,
+    @builtin(local_invocation_index) index: u32,
+) {
+    if group.x < CODES / CODES_EACH {
+        let code = group.x * CODES_EACH + local.x;
+        let tables = arrayLength(&slots) / SLOT;
+        var total = 0u;
+        for (var table = local.y; table < tables; table += parts) {
+            total += slots[table * SLOT + code];
         }
-        statistics[code] = total;
+        partial[local.y * CODES_EACH + local.x] = total;
+        workgroupBarrier();
+        if local.y == 0u {
+            for (var part = 1u; part < parts; part++) {
+                total += partial[part * CODES_EACH + local.x];
+            }
+            statistics[code] = total;
+        }
+        return;
+    }
+    let chunk = (group.x - CODES / CODES_EACH) * CODES_EACH * parts + index;
+    if chunk < stream.chunks {
+        let first = (chunk / stream.across) * stream.bands;
+        let column = chunk % stream.across;
+        var sum = 0u;
+        var count = 0u;
+        for (var table = first; table < first + stream.bands; table++) {
+            sum += slots[table * SLOT + SUMS + column];
+            count += slots[table * SLOT + COUNTS + column];
+        }
+        statistics[CODES + chunk] = sum;
+        statistics[CODES + stream.chunks + chunk] = count;
     }
 }

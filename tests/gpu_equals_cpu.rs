@@ -6,8 +6,12 @@ mod common;
 
 use autolevels::backend::{Backend, BackendError};
 use autolevels::cpu::Cpu;
-use autolevels::frame::{Format, FrameInfo, LumaWeights, Range};
-use autolevels::gpu::{self, Tampering};
+use autolevels::frame::{
+    Access, Format, FrameError, FrameInfo, FrameMemory, LumaWeights, Plane, PlaneMut, PlaneShape, Planes, PlanesMut,
+    Range,
+};
+use autolevels::gpu::pages::PageMemory;
+use autolevels::gpu::{self, Sharing, Tampering};
 use autolevels::grid::Grid;
 use autolevels::levels::curves::Curves;
 use autolevels::levels::statistics::Statistics;
@@ -66,8 +70,18 @@ type Results = Vec<(Statistics, TestFrame)>;
 /// Sends frames through a backend as the leveler does: while one is measured, the one before it is applied and
 /// the one before that awaited.
 fn run(backend: &mut dyn Backend, info: &FrameInfo, frames: &[TestFrame]) -> Result<Results, BackendError> {
-    let mut results: Results = frames.iter().map(|frame| (Statistics::default(), frame.clone())).collect();
-    for step in 0..frames.len() + 2 {
+    run_in(backend, info, frames.to_vec())
+}
+
+/// As [`run`], with frames in any memory.
+fn run_in<M: FrameMemory>(
+    backend: &mut dyn Backend,
+    info: &FrameInfo,
+    frames: Vec<M>,
+) -> Result<Vec<(Statistics, M)>, BackendError> {
+    let count = frames.len();
+    let mut results: Vec<_> = frames.into_iter().map(|frame| (Statistics::default(), frame)).collect();
+    for step in 0..count + 2 {
         if let Some((_, memory)) = results.get_mut(step) {
             backend.measure(step % SLOTS, memory)?;
         }
@@ -160,14 +174,116 @@ fn large_frames() {
     }
 }
 
-/// Adapters that cannot bind mapped memory copy it.
+/// A frame on pages that the GPU can use in place, with rows of words, quads or neither.
+struct PageFrame {
+    input: PageMemory,
+    output: PageMemory,
+    /// Offset and stride of each plane, in the input and in the output.
+    places: [Vec<(usize, usize)>; 2],
+}
+
+/// What lies around the samples of the output.
+const GUARD: u8 = 0xEE;
+
+impl PageFrame {
+    /// Holds the samples of `frame`, with rows of a multiple of `align` bytes and a little more between planes.
+    fn new(info: &FrameInfo, frame: &TestFrame, align: [usize; 2]) -> PageFrame {
+        let places = align.map(|align| {
+            let mut offset = align;
+            let place = |shape: &PlaneShape| {
+                let stride = shape.samples.next_multiple_of(align);
+                let place = (offset, stride);
+                offset += stride * shape.rows + align;
+                place
+            };
+            info.planes.iter().map(place).collect::<Vec<_>>()
+        });
+        let [mut input, mut output] = places.each_ref().map(|places| {
+            let (offset, stride) = places[places.len() - 1];
+            PageMemory::new(offset + stride * info.planes[places.len() - 1].rows).unwrap()
+        });
+        for (plane, (offset, stride)) in frame.input_planes().iter().zip(&places[0]) {
+            for (y, row) in plane.rows().enumerate() {
+                input.as_mut()[offset + y * stride..][..row.len()].copy_from_slice(row);
+            }
+        }
+        output.as_mut().fill(GUARD);
+        PageFrame { input, output, places }
+    }
+
+    /// Moves the output to a frame that can be compared. Panics if anything was written past the last words of rows.
+    fn into_compared(mut self, info: &FrameInfo, frame: &TestFrame) -> TestFrame {
+        let mut moved = frame.clone();
+        for ((plane, shape), (offset, stride)) in
+            moved.input_planes_mut().iter_mut().zip(&info.planes).zip(&self.places[1])
+        {
+            for y in 0..shape.rows {
+                // Where rows are not whole words the frame is copied, to the byte.
+                let width = if stride % 4 == 0 { shape.samples.next_multiple_of(4) } else { shape.samples };
+                let row = &mut self.output.as_mut()[offset + y * stride..][..width];
+                plane.row_mut(y).copy_from_slice(&row[..shape.samples]);
+                row.fill(GUARD);
+            }
+        }
+        assert!(self.output.as_ref().iter().all(|byte| *byte == GUARD), "{info}: more than samples was written");
+        moved
+    }
+}
+
+impl FrameMemory for PageFrame {
+    fn input(&self) -> Planes<'_> {
+        let plane = |&(offset, stride): &(usize, usize)| Plane { data: &self.input.as_ref()[offset..], stride };
+        self.places[0].iter().map(plane).collect()
+    }
+
+    fn access(&mut self, _in_place: bool) -> Result<Access<'_>, FrameError> {
+        let mut output = PlanesMut::new();
+        let (mut rest, mut begin) = (self.output.as_mut(), 0);
+        for (index, &(offset, stride)) in self.places[1].iter().enumerate() {
+            let end = self.places[1].get(index + 1).map_or(begin + rest.len(), |next| next.0);
+            let (data, after) = rest[offset - begin..].split_at_mut(end - offset);
+            output.push(PlaneMut { data, stride });
+            (rest, begin) = (after, end);
+        }
+        let plane = |&(offset, stride): &(usize, usize)| Plane { data: &self.input.as_ref()[offset..], stride };
+        Ok(Access::Copy { input: self.places[0].iter().map(plane).collect(), output })
+    }
+}
+
+/// Frames on pages are read and written in place where their rows are whole words, and copied where they are not.
 #[test]
-fn with_copies_between_mapped_memory_and_the_shaders() {
+fn frames_on_pages() {
+    for (number, format) in [Format::Nv12, Format::I420, Format::Rgb, Format::Yuy2, Format::Argb].iter().enumerate() {
+        for (turn, align) in [[16, 16], [4, 16], [16, 4], [4, 4], [16, 1], [1, 64]].into_iter().enumerate() {
+            let info = info(*format, [(322, 65), (126, 70), (1, 1), (64, 34)][(number + turn) % 4]);
+            let Some(mut gpu) = open(&info) else { return };
+            let frames: Vec<TestFrame> =
+                Content::ALL.iter().map(|content| TestFrame::new(&info, *content, turn as u64, 0)).collect();
+            let pages = frames.iter().map(|frame| PageFrame::new(&info, frame, align)).collect();
+            let got = run_in(gpu.as_mut(), &info, pages).unwrap_or_else(|error| panic!("{info}: {error}"));
+            let got: Results = got
+                .into_iter()
+                .zip(&frames)
+                .map(|((statistics, pages), frame)| (statistics, pages.into_compared(&info, frame)))
+                .collect();
+            let wanted = run(&mut Cpu::new(&info, SLOTS), &info, &frames).expect("the CPU takes every frame");
+            if let Some(difference) = difference(&got, &wanted) {
+                panic!("{info}, rows of {align:?} bytes: {difference}");
+            }
+        }
+    }
+}
+
+/// Adapters that cannot use the processor's memory map their own, or copy it to where shaders see it.
+#[test]
+fn with_mapped_memory() {
     for (number, format) in [Format::I420, Format::Uyvy, Format::Bgr].into_iter().enumerate() {
-        let info = info(format, (321, 65));
-        let tampering = Tampering { copies: true, ..Tampering::default() };
-        let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
-        compare(gpu.as_mut(), &info, &Content::ALL, number);
+        for sharing in [Sharing::Mappable, Sharing::Copied] {
+            let info = info(format, (321, 65));
+            let tampering = Tampering { sharing, ..Tampering::default() };
+            let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
+            compare(gpu.as_mut(), &info, &Content::ALL, number);
+        }
     }
 }
 
@@ -234,7 +350,7 @@ fn a_wrong_shader_is_noticed() {
         (Format::Rgba, "32768u", "32767u", "luma is rounded down"),
         (Format::Nv12, "if left > 3u {", "if left > 9u {", "the fourth sample does not vote"),
         (Format::Yuy2, "< stream.width", "<= stream.width", "padding votes"),
-        (Format::Bgr, "<< 24u", "<< 23u", "output is shifted"),
+        (Format::Bgr, "<< (8u * index)", "<< (7u * index)", "output is shifted"),
         (Format::Gray8, "part < parts", "part < parts - 1u", "a slot is left out of the sum"),
         (Format::I420, "place.x + y", "y", "planes are mixed up"),
     ];

@@ -2,9 +2,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::backend::BackendError;
 
@@ -95,7 +96,7 @@ fn unfit(adapter: &wgpu::Adapter, limits: &wgpu::Limits) -> Option<String> {
     if !adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS) {
         Some("it has no compute shaders".into())
     } else if !adapter.get_texture_format_features(super::TEXTURE_FORMAT).allowed_usages.contains(usages) {
-        Some("it cannot store texels of four bytes".into())
+        Some("it cannot store texels of four words".into())
     } else if limits.max_compute_invocations_per_workgroup < FEWEST_THREADS
         || limits.max_compute_workgroup_size_x < FEWEST_THREADS
         || limits.max_compute_workgroup_size_y < MOST_THREADS_DOWN
@@ -182,6 +183,18 @@ impl Fault {
     }
 }
 
+/// How the processor and the GPU share memory, the best first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sharing {
+    /// The GPU uses the processor's memory in place.
+    #[default]
+    Imported,
+    /// Shaders see the memory that the processor maps.
+    Mappable,
+    /// What the processor maps is copied for shaders.
+    Copied,
+}
+
 /// An open adapter: one for each adapter in a process, shared by all streams on it.
 pub struct Gpu {
     pub device: wgpu::Device,
@@ -193,11 +206,25 @@ pub struct Gpu {
     /// Whether the memory of pages can be imported.
     pub imports: bool,
     fault: Arc<Fault>,
+    /// Submissions so far.
+    submitted: Mutex<u64>,
+    /// Submissions that are known to be done.
+    done: AtomicU64,
+}
+
+/// A submission, to be waited for.
+#[derive(Clone, Debug)]
+pub struct Ticket {
+    number: u64,
+    index: wgpu::SubmissionIndex,
 }
 
 /// How long a frame may take before the GPU counts as hung; software on a busy machine gets longer.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_WITH_SOFTWARE: Duration = Duration::from_secs(60);
+
+/// How long a wait for a real GPU keeps the processor busy: as long as most frames take.
+const SPIN: Duration = Duration::from_micros(300);
 
 impl Gpu {
     /// Opens the adapter that `wanted` and `any` choose, or shares it with the streams that have it open.
@@ -213,22 +240,22 @@ impl Gpu {
         if let Some(gpu) = usable {
             return Ok(gpu);
         }
-        let gpu = Arc::new(Gpu::new(info, adapter, true)?);
+        let gpu = Arc::new(Gpu::new(info, adapter, Sharing::Imported)?);
         open.push(Arc::downgrade(&gpu));
         Ok(gpu)
     }
 
-    /// A device of one's own; without `mappable`, it does as if the adapter could not bind mapped buffers.
+    /// A device of one's own that shares memory in no better way than `sharing`.
     ///
     /// # Errors
     /// As [`Gpu::shared`].
-    pub fn alone(wanted: &str, any: bool, mappable: bool) -> Result<Arc<Gpu>, BackendError> {
+    pub fn alone(wanted: &str, any: bool, sharing: Sharing) -> Result<Arc<Gpu>, BackendError> {
         let (info, adapter) = find(wanted, any)?;
-        Ok(Arc::new(Gpu::new(info, adapter, mappable)?))
+        Ok(Arc::new(Gpu::new(info, adapter, sharing)?))
     }
 
-    fn new(info: &AdapterInfo, adapter: &wgpu::Adapter, mappable: bool) -> Result<Gpu, BackendError> {
-        let mappable = mappable && info.mappable;
+    fn new(info: &AdapterInfo, adapter: &wgpu::Adapter, sharing: Sharing) -> Result<Gpu, BackendError> {
+        let mappable = info.mappable && sharing != Sharing::Copied;
         let features = if mappable { wgpu::Features::MAPPABLE_PRIMARY_BUFFERS } else { wgpu::Features::empty() };
         let limits = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
@@ -238,7 +265,7 @@ impl Gpu {
             memory_hints: wgpu::MemoryHints::MemoryUsage,
             ..Default::default()
         };
-        let importing = import::open(adapter, &descriptor);
+        let importing = if sharing == Sharing::Imported { import::open(adapter, &descriptor) } else { None };
         let imports = importing.is_some();
         let opened = importing.unwrap_or_else(|| wait_for(adapter.request_device(&descriptor)));
         let (device, queue) = opened.map_err(|error| BackendError::Gpu {
@@ -256,7 +283,17 @@ impl Gpu {
                 fault.record(format!("the device was lost ({reason:?}): {message}"));
             }
         });
-        Ok(Gpu { device, queue, info: info.clone(), limits, mappable, imports, fault })
+        Ok(Gpu {
+            device,
+            queue,
+            info: info.clone(),
+            limits,
+            mappable,
+            imports,
+            fault,
+            submitted: Mutex::new(0),
+            done: AtomicU64::new(0),
+        })
     }
 
     /// An error of this GPU.
@@ -274,22 +311,58 @@ impl Gpu {
         if self.info.kind == AdapterKind::Cpu { PATIENCE_WITH_SOFTWARE } else { PATIENCE }
     }
 
-    /// Waits until the GPU has done `submission`.
+    /// Sends commands off.
+    pub fn submit(&self, commands: Option<wgpu::CommandBuffer>) -> Ticket {
+        // Numbers rise in the order in which the GPU does the work.
+        let mut submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = self.queue.submit(commands);
+        *submitted += 1;
+        Ticket { number: *submitted, index }
+    }
+
+    /// Waits until the GPU has done the work of `ticket`; returns at once if that is known already.
     ///
     /// # Errors
     /// If it does not within [`patience`](Gpu::patience), or the device is lost.
-    pub fn wait(&self, submission: &wgpu::SubmissionIndex, stage: &'static str) -> Result<(), BackendError> {
+    pub fn wait(&self, ticket: &Ticket, stage: &'static str) -> Result<(), BackendError> {
+        if self.done.load(Ordering::Acquire) >= ticket.number { self.check(stage) } else { self.poll(ticket, stage) }
+    }
+
+    /// As [`wait`](Gpu::wait), and calls back whoever waits for work that is done.
+    ///
+    /// # Errors
+    /// As [`wait`](Gpu::wait).
+    pub fn poll(&self, ticket: &Ticket, stage: &'static str) -> Result<(), BackendError> {
         self.check(stage)?;
-        let wait = wgpu::PollType::Wait { submission_index: Some(submission.clone()), timeout: Some(self.patience()) };
-        // wgpu panics when the device is lost during the wait; for a stream that is a reason to go on without it.
-        let polled = catch_unwind(AssertUnwindSafe(|| self.device.poll(wait)));
+        let poll = |timeout| {
+            let wait = wgpu::PollType::Wait { submission_index: Some(ticket.index.clone()), timeout: Some(timeout) };
+            // wgpu panics when the device is lost during the wait; for a stream that is a reason to go on without it.
+            catch_unwind(AssertUnwindSafe(|| self.device.poll(wait)))
+        };
+        let began = Instant::now();
+        let polled = loop {
+            // Sleeping and waking up again takes longer than most waits.
+            let spins = began.elapsed() < self.spin();
+            match poll(if spins { Duration::ZERO } else { self.patience() }) {
+                Ok(Err(wgpu::PollError::Timeout)) if spins => std::hint::spin_loop(),
+                polled => break polled,
+            }
+        };
         let reason = match polled {
-            Ok(Ok(_)) => return self.check(stage),
+            Ok(Ok(_)) => {
+                self.done.fetch_max(ticket.number, Ordering::AcqRel);
+                return self.check(stage);
+            }
             Ok(Err(error)) => error.to_string(),
             Err(_) => "the device was lost".into(),
         };
         self.fault.record(reason);
         self.check(stage)
+    }
+
+    /// How long a wait keeps the processor busy before it sleeps.
+    fn spin(&self) -> Duration {
+        if self.info.kind == AdapterKind::Cpu { Duration::ZERO } else { SPIN }
     }
 
     /// Runs `make`, which creates things on the device, and turns what goes wrong in it into an error without
@@ -416,7 +489,7 @@ mod tests {
         let open = || Gpu::shared("", true).unwrap_or_else(|error| panic!("{error}"));
         assert!(Arc::ptr_eq(&first, &open()));
         first.lose();
-        assert!(first.wait(&first.queue.submit([]), "testing").is_err());
+        assert!(first.wait(&first.submit(None), "testing").is_err());
         let second = open();
         assert!(!Arc::ptr_eq(&first, &second));
         assert!(second.check("testing").is_ok());

@@ -6,56 +6,66 @@ use crate::grid::{COLUMNS, Grid, ROWS};
 use super::memory::Places;
 use super::passes::MOST_PLANES;
 
-/// Words of a row that a workgroup covers: its invocations in x. As in `stream.wgsl`.
-const ACROSS: u32 = 32;
-/// Rows that an invocation of a block works on. As in `stream.wgsl`.
-const ROWS_EACH: u32 = 4;
-/// Most workgroups that measure.
-const MOST_WORKGROUPS: usize = 256;
-/// Most chunks of a workgroup. As in `histogram.wgsl`.
-const LONGEST_RUN: usize = 8;
+/// Workgroups that read frames, and those that write them, at a time: just enough to keep both directions of the bus
+/// busy. With more, every request waits longer, and those of the other direction suffer.
+const BOTH_WAYS: (u32, u32) = (104, 52);
+/// The same where nothing is written while a frame is read.
+const ONE_WAY: (u32, u32) = (416, 256);
+/// Words of a quad.
+pub const QUAD: usize = 4;
+/// Most invocations of a workgroup that are of use.
+const MOST_THREADS: u32 = 256;
+/// Fewest invocations along a row.
+const FEWEST_ACROSS: u32 = 32;
 
-/// Workgroups of a pass, across and down.
+/// Workgroups of the measuring pass, across and down.
 pub type Workgroups = [u32; 2];
 
 /// The workgroups of each pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    /// Rows of 32 invocations in a workgroup.
-    pub thread_rows: u32,
+    /// Invocations of a workgroup.
+    pub threads: u32,
+    /// Those along a row where measuring.
+    pub across: u32,
+    /// Workgroups that share a row of chunks, and rows of chunks.
     pub measure: Workgroups,
     /// None if the measured plane is the only one.
-    pub load: Option<Workgroups>,
-    pub apply: Workgroups,
-    run: u32,
-    /// The first block of each plane, the first after the last plane at the end.
-    blocks: [u32; MOST_PLANES + 1],
+    pub load: Option<u32>,
+    pub apply: u32,
+    pub chunks: u32,
+    /// The first quad of each plane, the first after the last plane at the end.
+    quads: [u32; MOST_PLANES + 1],
 }
 
 impl Geometry {
-    /// The geometry for workgroups of up to `threads` invocations. `None` if numbers do not fit 32 bits.
-    pub fn new(info: &FrameInfo, grid: &Grid, threads: u32) -> Option<Geometry> {
-        let thread_rows = (threads / ACROSS).clamp(1, 8);
-        let run = grid.chunks().div_ceil(MOST_WORKGROUPS);
-        debug_assert!(run <= LONGEST_RUN);
-        let mut blocks = [0; MOST_PLANES + 1];
-        let mut across = [0; MOST_PLANES];
+    /// The geometry for workgroups of up to `threads` invocations; `both_ways` if a frame is read while another is
+    /// written. `None` if numbers do not fit 32 bits.
+    pub fn new(info: &FrameInfo, grid: &Grid, threads: u32, both_ways: bool) -> Option<Geometry> {
+        let threads = 1 << threads.clamp(FEWEST_ACROSS, MOST_THREADS).ilog2();
+        let mut quads = [0u32; MOST_PLANES + 1];
         for plane in 0..MOST_PLANES {
             let shape = info.planes.get(plane);
-            let rows = u32::try_from(shape.map_or(0, |shape| shape.rows)).ok()?;
-            let words = u32::try_from(shape.map_or(0, |shape| shape.samples.div_ceil(TEXEL))).ok()?;
-            blocks[plane + 1] = blocks[plane] + rows.div_ceil(ROWS_EACH * thread_rows);
-            across[plane] = words.div_ceil(ACROSS);
+            let all = shape.map_or(Some(0), |shape| shape.samples.div_ceil(TEXEL * QUAD).checked_mul(shape.rows))?;
+            quads[plane + 1] = quads[plane].checked_add(u32::try_from(all).ok()?)?;
         }
-        let end = blocks[MOST_PLANES];
-        let widest = across[1..].iter().copied().max().unwrap_or(0);
+        let end = quads[MOST_PLANES];
+        let groups = |quads: u32, most: u32| quads.div_ceil(threads).min(most.max(1));
+        // Those that read share the planes so that all are done at the same time.
+        let (reading, writing) = if both_ways { BOTH_WAYS } else { ONE_WAY };
+        let share = |quads: u32| (u64::from(reading) * u64::from(quads)).div_ceil(u64::from(end)) as u32;
+        let units = u32::try_from(info.measured().units()).ok()?;
+        let across = across(units.div_ceil(QUAD as u32), threads);
+        let down = u32::try_from(grid.down()).ok()?;
+        let rows = u32::try_from(info.measured().rows).ok()?.div_ceil(down);
         Some(Geometry {
-            thread_rows,
-            measure: [u32::try_from(grid.across().div_ceil(run)).ok()?, u32::try_from(grid.down()).ok()?],
-            load: (end > blocks[1]).then_some([widest, end - blocks[1]]),
-            apply: [widest.max(across[0]), end],
-            run: u32::try_from(run).ok()?,
-            blocks,
+            threads,
+            across,
+            measure: [bands(rows, threads / across, (share(quads[1]) + down / 2) / down), down],
+            load: (end > quads[1]).then_some(groups(end - quads[1], share(end - quads[1]))),
+            apply: groups(end, writing),
+            chunks: u32::try_from(grid.chunks()).ok()?,
+            quads,
         })
     }
 
@@ -64,25 +74,19 @@ impl Geometry {
         u64::from(self.measure[0]) * u64::from(self.measure[1])
     }
 
-    /// Most workgroups along one dimension.
-    pub fn longest(&self) -> u32 {
-        let all = [self.measure, self.load.unwrap_or_default(), self.apply];
-        all.into_iter().flatten().max().unwrap_or(0)
-    }
-
     /// The words of `Stream` in `stream.wgsl`.
     pub fn stream(&self, info: &FrameInfo, grid: &Grid) -> Vec<u32> {
         let [red, green, blue] = info.weights.0;
         let mut words = vec![red, green, blue, 0];
         for plane in 0..MOST_PLANES {
-            let first_block = if plane < info.planes.len() { self.blocks[plane] } else { u32::MAX };
+            let first = if plane < info.planes.len() { self.quads[plane] } else { u32::MAX };
             let (samples, rows) = info.planes.get(plane).map_or((0, 0), |shape| (shape.samples, shape.rows));
-            words.extend([samples.div_ceil(TEXEL) as u32, rows as u32, samples as u32, first_block]);
+            words.extend([samples.div_ceil(TEXEL) as u32, rows as u32, samples as u32, first]);
         }
         for plane in 0..MOST_PLANES {
             words.extend(info.planes.get(plane).map_or([0, 0, 0, 1], |shape| lanes(shape.lanes)));
         }
-        words.extend([info.width as u32, grid.across() as u32, self.run, grid.chunks() as u32]);
+        words.extend([info.width as u32, grid.across() as u32, self.chunks, self.measure[0]]);
         let edges = |edges: &[usize], room: usize| {
             let mut words = vec![0; room];
             words.iter_mut().zip(edges).for_each(|(word, edge)| *word = *edge as u32);
@@ -90,13 +94,29 @@ impl Geometry {
         };
         words.extend(edges(&grid.columns, COLUMNS + 1));
         words.extend(edges(&grid.rows, ROWS + 1));
+        words.extend([self.quads[MOST_PLANES], 0, 0, 0]);
         words
     }
 }
 
+/// Invocations along rows of `quads` quads: the power of two that leaves fewest idle, the largest of equals.
+fn across(quads: u32, threads: u32) -> u32 {
+    let all = (FEWEST_ACROSS.ilog2()..=threads.ilog2()).map(|bit| 1 << bit);
+    all.min_by_key(|across| (quads.next_multiple_of(*across), u32::MAX - across)).unwrap_or(threads)
+}
+
+/// Workgroups that share a row of chunks `rows` high, of which each takes `at_once` at a time: as many as may be
+/// so that all take equally often.
+fn bands(rows: u32, at_once: u32, most: u32) -> u32 {
+    let turns = rows.div_ceil(at_once * most.max(1));
+    rows.div_ceil(at_once * turns.max(1))
+}
+
 /// The words of `Memory` in `stream.wgsl`.
 pub fn memory(places: &Places) -> Vec<u32> {
-    places.iter().flat_map(|[first, stride]| [*first, *stride, 0, 0]).collect()
+    let whole = places.iter().flatten().all(|words| words % QUAD as u32 == 0);
+    let places = places.iter().flat_map(|[first, stride]| [*first, *stride, 0, 0]);
+    places.chain([u32::from(whole), 0, 0, 0]).collect()
 }
 
 /// The curve of each sample of a unit, a byte each, a word for each texel, and the number of texels.
@@ -136,14 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn measuring_takes_64_to_256_workgroups_at_usual_sizes() {
+    fn measuring_takes_36_to_108_workgroups_at_usual_sizes() {
         for format in Format::ALL {
-            for (width, height) in [(640, 272), (1920, 1080), (3840, 2160), (7680, 4320)] {
+            for (width, height) in [(1920, 1080), (3840, 2160), (7680, 4320)] {
                 let info = info(*format, width, height);
                 let grid = Grid::new(&info);
-                let geometry = Geometry::new(&info, &grid, 256).expect("fits");
-                assert!((64..=256).contains(&geometry.tables()), "{info}: {}", geometry.tables());
-                assert!(geometry.run as usize * geometry.measure[0] as usize >= grid.across());
+                let geometry = Geometry::new(&info, &grid, 256, true).expect("fits");
+                assert!((36..=108).contains(&geometry.tables()), "{info}: {}", geometry.tables());
                 assert_eq!(geometry.measure[1] as usize, grid.down());
             }
         }
@@ -154,8 +173,8 @@ mod tests {
         for (width, height) in [(1, 1), (1920, 1080)] {
             let info = info(Format::I420, width, height);
             let grid = Grid::new(&info);
-            let geometry = Geometry::new(&info, &grid, 256).expect("fits");
-            assert_eq!(geometry.stream(&info, &grid).len(), 84);
+            let geometry = Geometry::new(&info, &grid, 256, true).expect("fits");
+            assert_eq!(geometry.stream(&info, &grid).len(), 88);
         }
     }
 

@@ -10,7 +10,10 @@ use crate::backend::BackendError;
 use crate::cpu::pool;
 use crate::frame::{FrameInfo, Planes, PlanesMut, TEXEL};
 
-use super::adapter::Gpu;
+use super::adapter::{Gpu, Ticket};
+use super::geometry::QUAD;
+use super::import;
+use super::pages::{PageMemory, Pages};
 use super::passes::MOST_PLANES;
 
 /// For each plane its first word and the words from one row to the next; zeros for planes that are not.
@@ -25,12 +28,12 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Planes one after the other, each row padded to whole words. `None` if that is more words than 32 bits count.
+    /// Planes one after the other, each row padded to whole quads. `None` if that is more words than 32 bits count.
     pub fn packed(info: &FrameInfo) -> Option<Layout> {
         let mut places = [[0; 2]; MOST_PLANES];
         let mut words = 0u32;
         for (place, shape) in places.iter_mut().zip(&info.planes) {
-            let stride = u32::try_from(shape.samples.div_ceil(TEXEL)).ok()?;
+            let stride = u32::try_from(shape.samples.div_ceil(TEXEL * QUAD) * QUAD).ok()?;
             *place = [words, stride];
             words = u32::try_from(shape.rows).ok()?.checked_mul(stride)?.checked_add(words)?;
         }
@@ -38,8 +41,8 @@ impl Layout {
     }
 
     /// Copies the samples of a frame into a buffer of this layout.
-    pub fn bring(&self, info: &FrameInfo, planes: &Planes, buffer: &mut wgpu::BufferViewMut) {
-        let mut rest = Part(buffer.slice(..));
+    pub fn bring(&self, info: &FrameInfo, planes: &Planes, buffer: wgpu::WriteOnly<[u8]>) {
+        let mut rest = Part(buffer);
         let planes = planes.iter().zip(&info.planes).zip(self.places);
         let bands = planes.flat_map(|((plane, shape), [_, words])| {
             let stride = words as usize * TEXEL;
@@ -114,11 +117,11 @@ impl<'a> Part<'a> {
 }
 
 /// More threads than this do not copy faster: memory is busy.
-const MOST_COPIERS: usize = 4;
+const MOST_COPIERS: usize = 8;
 /// Below this many bytes a thread has not begun before the others are done.
-const BYTES_PER_COPIER: u64 = 1 << 20;
+const BYTES_PER_COPIER: u64 = 3 << 17;
 /// About what a thread copies before it looks for more.
-const BAND_BYTES: usize = 1 << 18;
+const BAND_BYTES: usize = 1 << 17;
 
 /// Rows that are copied at a time.
 fn band_rows(stride: usize) -> usize {
@@ -140,7 +143,7 @@ struct Mapped {
     mode: wgpu::MapMode,
     answer: Arc<Answer>,
     /// The submission after which the buffer is mapped, while that is not yet known to have happened.
-    awaited: Option<wgpu::SubmissionIndex>,
+    awaited: Option<Ticket>,
 }
 
 impl Mapped {
@@ -171,7 +174,7 @@ impl Mapped {
         self.copy.as_ref().unwrap_or(&self.mapped)
     }
 
-    fn request(&mut self, submission: &wgpu::SubmissionIndex) {
+    fn request(&mut self, submission: &Ticket) {
         self.awaited = Some(submission.clone());
         *self.answer.mapped.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let answer = self.answer.clone();
@@ -186,7 +189,7 @@ impl Mapped {
         let Some(submission) = self.awaited.take() else { return gpu.check(stage) };
         let deadline = Instant::now() + gpu.patience();
         if self.answer.mapped.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
-            gpu.wait(&submission, stage)?;
+            gpu.poll(&submission, stage)?;
         }
         let mut mapped = self.answer.mapped.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -210,13 +213,64 @@ impl Mapped {
     }
 }
 
+/// Pages that the GPU reads and writes where they lie: the processor has them whenever the GPU is done.
+struct Imported {
+    // Gone before the memory that it stands for.
+    buffer: wgpu::Buffer,
+    memory: PageMemory,
+    bytes: usize,
+    /// The last submission that uses them.
+    awaited: Option<Ticket>,
+}
+
+impl Imported {
+    /// `None` if the device cannot import memory.
+    fn new(gpu: &Gpu, bytes: u64) -> Option<Imported> {
+        let bytes = usize::try_from(bytes).ok()?;
+        let memory = PageMemory::new(bytes)?;
+        let (pages, _) = Pages::find(memory.as_ref())?;
+        let buffer = import::import(&gpu.device, &pages)?;
+        Some(Imported { buffer, memory, bytes, awaited: None })
+    }
+
+    fn wait(&mut self, gpu: &Gpu, stage: &'static str) -> Result<(), BackendError> {
+        self.awaited.take().map_or_else(|| gpu.check(stage), |ticket| gpu.wait(&ticket, stage))
+    }
+}
+
+/// Memory that the processor and the GPU share by turns.
+enum Shared {
+    Imported(Imported),
+    Mapped(Mapped),
+}
+
+impl Shared {
+    fn new(gpu: &Gpu, label: &str, bytes: u64, mode: wgpu::MapMode) -> Shared {
+        Imported::new(gpu, bytes).map_or_else(|| Shared::Mapped(Mapped::new(gpu, label, bytes, mode)), Shared::Imported)
+    }
+
+    fn bound(&self) -> &wgpu::Buffer {
+        match self {
+            Shared::Imported(imported) => &imported.buffer,
+            Shared::Mapped(mapped) => mapped.bound(),
+        }
+    }
+
+    fn submitted(&mut self, submission: &Ticket) {
+        match self {
+            Shared::Imported(imported) => imported.awaited = Some(submission.clone()),
+            Shared::Mapped(mapped) => mapped.request(submission),
+        }
+    }
+}
+
 /// A buffer that the processor writes and shaders read.
-pub struct Upload(Mapped);
+pub struct Upload(Shared);
 
 impl Upload {
     /// A buffer of `bytes`, ready to be written.
     pub fn new(gpu: &Gpu, label: &str, bytes: u64) -> Upload {
-        Upload(Mapped::new(gpu, label, bytes, wgpu::MapMode::Write))
+        Upload(Shared::new(gpu, label, bytes, wgpu::MapMode::Write))
     }
 
     /// The buffer for shaders to read.
@@ -232,31 +286,41 @@ impl Upload {
         &mut self,
         gpu: &Gpu,
         stage: &'static str,
-        write: impl FnOnce(&mut wgpu::BufferViewMut),
+        write: impl FnOnce(wgpu::WriteOnly<[u8]>),
     ) -> Result<(), BackendError> {
-        self.0.wait(gpu, stage)?;
-        let view = self.0.mapped.get_mapped_range_mut(..);
-        write(&mut view.map_err(|error| gpu.error(stage, error.to_string()))?);
+        match &mut self.0 {
+            Shared::Imported(imported) => {
+                imported.wait(gpu, stage)?;
+                write(wgpu::WriteOnly::from_mut(&mut imported.memory.as_mut()[..imported.bytes]));
+            }
+            Shared::Mapped(mapped) => {
+                mapped.wait(gpu, stage)?;
+                let view = mapped.mapped.get_mapped_range_mut(..);
+                write(view.map_err(|error| gpu.error(stage, error.to_string()))?.slice(..));
+            }
+        }
         Ok(())
     }
 
     /// Gives the buffer to the GPU, ahead of the pass that reads it.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        self.0.mapped.unmap();
-        if let Some(copy) = &self.0.copy {
-            encoder.copy_buffer_to_buffer(&self.0.mapped, 0, copy, 0, None);
+        if let Shared::Mapped(mapped) = &self.0 {
+            mapped.mapped.unmap();
+            if let Some(copy) = &mapped.copy {
+                encoder.copy_buffer_to_buffer(&mapped.mapped, 0, copy, 0, None);
+            }
         }
     }
 
     /// Asks for the buffer back after `submission`.
-    pub fn submitted(&mut self, submission: &wgpu::SubmissionIndex) {
-        self.0.request(submission);
+    pub fn submitted(&mut self, submission: &Ticket) {
+        self.0.submitted(submission);
     }
 }
 
 /// A buffer that shaders write and the processor reads.
 pub struct Download {
-    mapped: Mapped,
+    shared: Shared,
     /// Whether the processor has the buffer, or will have it.
     given: bool,
 }
@@ -264,12 +328,12 @@ pub struct Download {
 impl Download {
     /// A buffer of `bytes`, ready for shaders.
     pub fn new(gpu: &Gpu, label: &str, bytes: u64) -> Download {
-        Download { mapped: Mapped::new(gpu, label, bytes, wgpu::MapMode::Read), given: false }
+        Download { shared: Shared::new(gpu, label, bytes, wgpu::MapMode::Read), given: false }
     }
 
     /// The buffer for shaders to write.
     pub fn bound(&self) -> &wgpu::Buffer {
-        self.mapped.bound()
+        self.shared.bound()
     }
 
     /// Takes the buffer back for shaders if its contents were never read.
@@ -277,24 +341,25 @@ impl Download {
     /// # Errors
     /// If the GPU fails at `stage`.
     pub fn reclaim(&mut self, gpu: &Gpu, stage: &'static str) -> Result<(), BackendError> {
-        if self.given {
-            self.mapped.wait(gpu, stage)?;
-            self.mapped.mapped.unmap();
-            self.given = false;
+        if std::mem::take(&mut self.given)
+            && let Shared::Mapped(mapped) = &mut self.shared
+        {
+            mapped.wait(gpu, stage)?;
+            mapped.mapped.unmap();
         }
         Ok(())
     }
 
     /// Makes the contents ready for the processor, after the pass that writes them.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        if let Some(copy) = &self.mapped.copy {
-            encoder.copy_buffer_to_buffer(copy, 0, &self.mapped.mapped, 0, None);
+        if let Shared::Mapped(Mapped { mapped, copy: Some(copy), .. }) = &self.shared {
+            encoder.copy_buffer_to_buffer(copy, 0, mapped, 0, None);
         }
     }
 
     /// Asks for the buffer after `submission`.
-    pub fn submitted(&mut self, submission: &wgpu::SubmissionIndex) {
-        self.mapped.request(submission);
+    pub fn submitted(&mut self, submission: &Ticket) {
+        self.shared.submitted(submission);
         self.given = true;
     }
 
@@ -308,11 +373,19 @@ impl Download {
         stage: &'static str,
         read: impl FnOnce(&[u8]) -> T,
     ) -> Result<T, BackendError> {
-        self.mapped.wait(gpu, stage)?;
-        let view = self.mapped.mapped.get_mapped_range(..);
-        let value = read(&view.map_err(|error| gpu.error(stage, error.to_string()))?);
-        self.mapped.mapped.unmap();
         self.given = false;
-        Ok(value)
+        match &mut self.shared {
+            Shared::Imported(imported) => {
+                imported.wait(gpu, stage)?;
+                Ok(read(&imported.memory.as_ref()[..imported.bytes]))
+            }
+            Shared::Mapped(mapped) => {
+                mapped.wait(gpu, stage)?;
+                let view = mapped.mapped.get_mapped_range(..);
+                let value = read(&view.map_err(|error| gpu.error(stage, error.to_string()))?);
+                mapped.mapped.unmap();
+                Ok(value)
+            }
+        }
     }
 }

@@ -25,18 +25,18 @@ use crate::levels::curves::Curves;
 use crate::levels::statistics::{Chunk, Statistics};
 use crate::overlay::marks::Marks;
 
-pub use adapter::{AdapterInfo, AdapterKind, adapters, automatic};
+pub use adapter::{AdapterInfo, AdapterKind, Sharing, adapters, automatic};
 
-use adapter::Gpu;
+use adapter::{Gpu, Ticket};
 use direct::Direct;
 use geometry::Geometry;
 use memory::Layout;
 use overlay::Overlay;
 use passes::{CODES, MOST_PLANES, Passes};
-use slot::{Constants, Slot, Work};
+use slot::{Slot, Work};
 
-/// A texel is four samples of a row.
-const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Uint;
+/// A texel of a texture is a quad: four words of four samples of a row.
+const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
 
 /// Opens the GPU backend for frames as described by `info`, with `slots` of them at a time.
 ///
@@ -55,8 +55,8 @@ pub fn open(info: &FrameInfo, slots: usize, adapter: &str, any: bool) -> Result<
 #[doc(hidden)]
 #[derive(Clone, Debug, Default)]
 pub struct Tampering {
-    /// Copy between mapped memory and the shaders' even where the adapter need not.
-    pub copies: bool,
+    /// Share memory with the processor in no better way, even where the adapter can.
+    pub sharing: Sharing,
     /// Most invocations of a workgroup, where the adapter takes more.
     pub threads: Option<u32>,
     /// A piece of the shaders' source and what takes its place.
@@ -71,7 +71,7 @@ pub struct Tampering {
 /// As [`open`].
 #[doc(hidden)]
 pub fn open_tampered(info: &FrameInfo, slots: usize, how: &Tampering) -> Result<Box<dyn Backend>, BackendError> {
-    let gpu = Gpu::alone("", true, !how.copies)?;
+    let gpu = Gpu::alone("", true, how.sharing)?;
     Ok(Box::new(GpuBackend::new(gpu, info, slots, how)?))
 }
 
@@ -83,19 +83,21 @@ struct GpuBackend {
     passes: Passes,
     /// Made when marks are first asked for.
     overlay: Option<Overlay>,
-    constants: Constants,
+    /// The constants of the stream.
+    stream: wgpu::Buffer,
     slots: Vec<Slot>,
     submissions: usize,
+    last: Option<Ticket>,
     lost_at: Option<usize>,
 }
 
 impl Drop for GpuBackend {
-    /// The GPU may be writing to frames' memory: that must not be given back before it is done.
+    /// The GPU may be at work on frames' memory: that must not be given back before it is done.
     fn drop(&mut self) {
-        for slot in &mut self.slots {
-            if slot.wait(&self.gpu).is_err() {
-                break;
-            }
+        if let Some(last) = &self.last
+            && let Err(error) = self.gpu.wait(last, "closing")
+        {
+            log::debug!("{error}");
         }
     }
 }
@@ -104,20 +106,17 @@ impl GpuBackend {
     fn new(gpu: Arc<Gpu>, info: &FrameInfo, slots: usize, how: &Tampering) -> Result<GpuBackend, BackendError> {
         let grid = Grid::new(info);
         let threads = gpu.limits.max_compute_invocations_per_workgroup;
-        let (layout, geometry) = fit(&gpu, info, &grid, how.threads.unwrap_or(threads))?;
+        let (layout, geometry) = fit(&gpu, info, &grid, how.threads.unwrap_or(threads), slots > 1)?;
         let edit = |source: &str| match how.edit {
             Some((from, to)) => source.replace(from, to),
             None => source.to_owned(),
         };
-        let (passes, constants, slots) = gpu.create("preparing", |gpu| {
+        let (passes, stream, slots) = gpu.create("preparing", |gpu| {
             let passes = Passes::new(gpu, info, &geometry, edit);
-            let constants = Constants {
-                stream: constants(gpu, &geometry.stream(info, &grid)),
-                memory: constants(gpu, &geometry::memory(&layout.places)),
-            };
-            let slot = |_| Slot::new(gpu, info, grid.chunks(), &geometry, &layout, &passes, &constants);
+            let stream = passes::constants(gpu, &geometry.stream(info, &grid));
+            let slot = |_| Slot::new(gpu, info, grid.chunks(), &geometry, &passes, &stream);
             let slots = (0..slots).map(slot).collect();
-            (passes, constants, slots)
+            (passes, stream, slots)
         })?;
         Ok(GpuBackend {
             gpu,
@@ -125,16 +124,23 @@ impl GpuBackend {
             layout,
             passes,
             overlay: None,
-            constants,
+            stream,
             slots,
             submissions: 0,
+            last: None,
             lost_at: how.lost_at,
         })
     }
 }
 
 /// How the frames lie in memory and are cut into workgroups, if they fit the adapter's limits.
-fn fit(gpu: &Gpu, info: &FrameInfo, grid: &Grid, threads: u32) -> Result<(Layout, Geometry), BackendError> {
+fn fit(
+    gpu: &Gpu,
+    info: &FrameInfo,
+    grid: &Grid,
+    threads: u32,
+    both_ways: bool,
+) -> Result<(Layout, Geometry), BackendError> {
     let too_large =
         |reason: String| BackendError::TooLarge { info: info.to_string(), adapter: gpu.info.name.clone(), reason };
     let limits = &gpu.limits;
@@ -143,7 +149,7 @@ fn fit(gpu: &Gpu, info: &FrameInfo, grid: &Grid, threads: u32) -> Result<(Layout
     }
     let most = limits.max_texture_dimension_2d;
     for shape in &info.planes {
-        let texels = shape.samples.div_ceil(crate::frame::TEXEL);
+        let texels = shape.samples.div_ceil(crate::frame::TEXEL * geometry::QUAD);
         if texels.max(shape.rows) > most as usize {
             return Err(too_large(format!("a plane of {texels}×{} texels, at most {most}", shape.rows)));
         }
@@ -152,19 +158,10 @@ fn fit(gpu: &Gpu, info: &FrameInfo, grid: &Grid, threads: u32) -> Result<(Layout
     let layout = Layout::packed(info).filter(|layout| layout.bytes <= most);
     let layout = layout.ok_or_else(|| too_large(format!("it takes {most} bytes at most")))?;
     let most = limits.max_compute_workgroups_per_dimension;
-    let geometry = Geometry::new(info, grid, threads).filter(|geometry| geometry.longest() <= most);
+    let geometry = Geometry::new(info, grid, threads, both_ways)
+        .filter(|geometry| geometry.measure.into_iter().all(|groups| groups <= most));
     let geometry = geometry.ok_or_else(|| too_large(format!("it takes {most} workgroups at most")))?;
     Ok((layout, geometry))
-}
-
-/// A buffer of constants.
-fn constants(gpu: &Gpu, words: &[u32]) -> wgpu::Buffer {
-    use wgpu::util::DeviceExt;
-    gpu.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
-        label: Some("constants"),
-        contents: bytemuck::cast_slice(words),
-        usage: wgpu::BufferUsages::UNIFORM,
-    })
 }
 
 impl Backend for GpuBackend {
@@ -192,10 +189,11 @@ impl Backend for GpuBackend {
         slot.statistics.reclaim(&self.gpu, STAGE)?;
         let (gpu, passes) = (&self.gpu, &self.passes);
         slot.source = Direct::find(gpu, &self.info, planes.iter().copied(), false, |places, words| {
-            passes.bind_source(gpu, &constants(gpu, &geometry::memory(places)), words)
+            passes.bind_source(gpu, places, words)
         });
         if slot.source.is_none() {
-            slot.input.write(gpu, STAGE, |buffer| self.layout.bring(&self.info, &planes, buffer))?;
+            let input = slot.input(gpu, &self.layout, passes)?;
+            input.write(gpu, STAGE, |buffer| self.layout.bring(&self.info, &planes, buffer))?;
         }
         slot.measure = Work::Noted;
         slot.apply = Work::None;
@@ -226,13 +224,13 @@ impl Backend for GpuBackend {
             Access::Copy { output, .. } => {
                 check(&self.info, &output)?;
                 let planes = output.iter().map(|plane| Plane { data: plane.data, stride: plane.stride });
-                Direct::find(gpu, &self.info, planes, true, |places, words| {
-                    passes.bind_destination(gpu, &constants(gpu, &geometry::memory(places)), words)
-                })
+                Direct::find(gpu, &self.info, planes, true, |places, words| passes.bind_destination(gpu, places, words))
             }
             Access::InPlace(_) => None,
         };
-        slot.output.reclaim(&self.gpu, STAGE)?;
+        if slot.destination.is_none() {
+            slot.output(gpu, &self.layout, passes)?.reclaim(gpu, STAGE)?;
+        }
         slot.curves.write(&self.gpu, STAGE, |buffer| pack(curves, buffer))?;
         slot.unmark();
         if let Some(marks) = marks {
@@ -241,7 +239,7 @@ impl Backend for GpuBackend {
                 self.overlay = Some(gpu.create("preparing", make)?);
             }
             if let Some(overlay) = &self.overlay {
-                slot.mark(gpu, overlay, &self.constants, marks)?;
+                slot.mark(gpu, overlay, &self.stream, marks)?;
             }
         }
         slot.apply = Work::Noted;
@@ -273,10 +271,11 @@ impl Backend for GpuBackend {
         for slot in &mut self.slots {
             slot.record_after(&mut encoder);
         }
-        let submission = self.gpu.queue.submit([encoder.finish()]);
+        let submission = self.gpu.submit(Some(encoder.finish()));
         for slot in &mut self.slots {
             slot.submitted(&submission);
         }
+        self.last = Some(submission);
         self.gpu.check(STAGE)
     }
 
@@ -293,7 +292,8 @@ impl Backend for GpuBackend {
         if slot.destination.is_some() {
             return slot.wait(gpu);
         }
-        let fetched = slot.output.read(gpu, "applying", |buffer| fetch(info, layout, buffer, memory))?;
+        let output = slot.output(gpu, layout, &self.passes)?;
+        let fetched = output.read(gpu, "applying", |buffer| fetch(info, layout, buffer, memory))?;
         Ok(fetched?)
     }
 }
@@ -324,7 +324,7 @@ fn unpack(bytes: &[u8], statistics: &mut Statistics) {
 }
 
 /// Writes curves as bytes, one after the other.
-fn pack(curves: &Curves, buffer: &mut wgpu::BufferViewMut) {
+fn pack(curves: &Curves, mut buffer: wgpu::WriteOnly<[u8]>) {
     for (index, table) in curves.tables.iter().enumerate() {
         let mut bytes = [0; CODES];
         bytes.iter_mut().zip(table).for_each(|(byte, code)| *byte = (*code).min(255) as u8);

@@ -4,10 +4,10 @@ use crate::frame::{FrameInfo, TEXEL};
 use crate::overlay::marks::Marks;
 use crate::overlay::most_texels;
 
-use super::adapter::Gpu;
+use super::adapter::{Gpu, Ticket};
+use super::geometry::QUAD;
 use super::memory::Upload;
 use super::passes::{Kind, MOST_PLANES, Pass, SHADERS, bind, pass};
-use super::slot::Constants;
 
 /// The bindings of its first group.
 const OVERLAY: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::Read, Kind::Read];
@@ -32,7 +32,7 @@ impl Overlay {
     /// Compiles the pass for frames as described by `info`.
     pub fn new(gpu: &Gpu, info: &FrameInfo, destination: &wgpu::BindGroupLayout) -> Overlay {
         let (name, source) = SHADERS[4];
-        let across = info.planes.iter().map(|shape| shape.samples.div_ceil(TEXEL)).max().unwrap_or(0);
+        let across = info.planes.iter().map(|shape| shape.samples.div_ceil(QUAD * TEXEL)).max().unwrap_or(0);
         let down = info.planes.iter().map(|shape| shape.rows).max().unwrap_or(0);
         let [across, down] = [across.div_ceil(WORKGROUP[0]), down.div_ceil(WORKGROUP[1])];
         Overlay {
@@ -46,13 +46,13 @@ impl Overlay {
     pub fn drawing(
         &self,
         gpu: &Gpu,
-        constants: &Constants,
+        stream: &wgpu::Buffer,
         textures: &[wgpu::TextureView; MOST_PLANES],
         curves: &wgpu::Buffer,
     ) -> Drawing {
         let marks = Upload::new(gpu, "marks", self.bytes as u64);
         let [first, second, third] = textures.each_ref().map(wgpu::BindingResource::TextureView);
-        let (stream, curves) = (constants.stream.as_entire_binding(), curves.as_entire_binding());
+        let (stream, curves) = (stream.as_entire_binding(), curves.as_entire_binding());
         let resources = [stream, first, second, third, curves, marks.bound().as_entire_binding()];
         Drawing { group: bind(gpu, &self.pass.group, &resources), marks }
     }
@@ -73,7 +73,7 @@ impl Drawing {
     /// # Errors
     /// If the GPU fails.
     pub fn write(&mut self, gpu: &Gpu, marks: &Marks) -> Result<(), crate::backend::BackendError> {
-        self.marks.write(gpu, "applying", |buffer| {
+        self.marks.write(gpu, "applying", |mut buffer| {
             let mut end = PLANE_WORDS * MOST_PLANES;
             for plane in 0..MOST_PLANES {
                 let mut words = [0; PLANE_WORDS];
@@ -82,11 +82,11 @@ impl Drawing {
                     for (patch, words) in marks.patches().into_iter().zip(words[1..].chunks_mut(6)) {
                         let numbers = [patch.left, patch.top, patch.across, patch.down, patch.stride, end];
                         words.iter_mut().zip(numbers).for_each(|(word, number)| *word = number as u32);
-                        put(buffer, end, bytemuck::cast_slice(&patch.texels));
+                        put(&mut buffer, end, bytemuck::cast_slice(&patch.texels));
                         end += 2 * patch.texels.len();
                     }
                 }
-                put(buffer, plane * PLANE_WORDS, &words);
+                put(&mut buffer, plane * PLANE_WORDS, &words);
             }
         })
     }
@@ -97,12 +97,12 @@ impl Drawing {
     }
 
     /// Asks for the memory back after `submission`.
-    pub fn submitted(&mut self, submission: &wgpu::SubmissionIndex) {
+    pub fn submitted(&mut self, submission: &Ticket) {
         self.marks.submitted(submission);
     }
 }
 
 /// Writes words from the word `at` on.
-fn put(buffer: &mut wgpu::BufferViewMut, at: usize, words: &[u32]) {
+fn put(buffer: &mut wgpu::WriteOnly<[u8]>, at: usize, words: &[u32]) {
     buffer.slice(4 * at..4 * (at + words.len())).copy_from_slice(bytemuck::cast_slice(words));
 }

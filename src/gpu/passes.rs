@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 
 use crate::frame::FrameInfo;
+use crate::grid::COLUMNS;
 
 use super::adapter::Gpu;
-use super::geometry::{Geometry, luma_constants};
+use super::geometry::{self, Geometry, luma_constants};
+use super::memory::Places;
 
 /// Most planes of a frame.
 pub const MOST_PLANES: usize = 3;
@@ -19,18 +21,25 @@ pub const CODES: usize = 256;
 pub const CURVE_BYTES: u64 = 3 * CODES as u64;
 /// Codes that a workgroup of the reduction takes. As in `reduce.wgsl`.
 const CODES_EACH: u32 = 16;
+/// Words that a measuring workgroup leaves. As in `slot.wgsl`.
+pub const SLOT_WORDS: usize = CODES + 2 * COLUMNS;
 
 macro_rules! shader {
     ($($file:literal),+) => { concat!($(include_str!(concat!("../../shaders/", $file))),+) };
 }
 
+/// A shader that reads or writes a frame.
+macro_rules! frame_shader {
+    ($($file:literal),+) => { shader!("shared/stream.wgsl", "shared/memory.wgsl", $($file),+) };
+}
+
 /// Name and source of the shaders. The name is that of the entry point too.
 pub const SHADERS: [(&str, &str); 5] = [
-    ("histogram", shader!("shared/stream.wgsl", "histogram.wgsl")),
-    ("load", shader!("shared/stream.wgsl", "shared/blocks.wgsl", "load.wgsl")),
-    ("reduce", shader!("reduce.wgsl")),
-    ("apply", shader!("shared/stream.wgsl", "shared/blocks.wgsl", "apply.wgsl")),
-    ("overlay", shader!("shared/stream.wgsl", "overlay.wgsl")),
+    ("histogram", frame_shader!("shared/read.wgsl", "shared/slot.wgsl", "histogram.wgsl")),
+    ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
+    ("reduce", shader!("shared/stream.wgsl", "shared/slot.wgsl", "reduce.wgsl")),
+    ("apply", frame_shader!("shared/write.wgsl", "shared/planes.wgsl", "apply.wgsl")),
+    ("overlay", frame_shader!("shared/write.wgsl", "overlay.wgsl")),
 ];
 
 /// What a binding is.
@@ -46,9 +55,9 @@ pub enum Kind {
 use Kind::{Read, ReadWrite, StoreTexture, Texture, Uniform};
 
 /// The bindings of each pass's first group; the second is the frame's memory.
-const HISTOGRAM: &[Kind] = &[Uniform, StoreTexture, ReadWrite, ReadWrite];
+const HISTOGRAM: &[Kind] = &[Uniform, StoreTexture, ReadWrite];
 const LOAD: &[Kind] = &[Uniform, StoreTexture, StoreTexture];
-const REDUCE: &[Kind] = &[Read, ReadWrite];
+const REDUCE: &[Kind] = &[Uniform, Read, ReadWrite];
 const APPLY: &[Kind] = &[Uniform, Texture, Texture, Texture, Read];
 const SOURCE: &[Kind] = &[Uniform, Read];
 const DESTINATION: &[Kind] = &[Uniform, ReadWrite];
@@ -92,10 +101,10 @@ impl Passes {
     pub fn new(gpu: &Gpu, info: &FrameInfo, geometry: &Geometry, edit: impl Fn(&str) -> String) -> Passes {
         let source = layout(gpu, SOURCE);
         let destination = layout(gpu, DESTINATION);
-        let threads = ("thread_rows", f64::from(geometry.thread_rows));
-        let parts = ("parts", f64::from(2 * geometry.thread_rows));
+        let threads = ("threads", f64::from(geometry.threads));
+        let parts = ("parts", f64::from(geometry.threads / CODES_EACH));
         let mut luma = luma_constants(info);
-        luma.push(threads);
+        luma.extend([threads, ("across", f64::from(geometry.across))]);
         let make = |index: usize, kinds: &[Kind], memory: Option<&wgpu::BindGroupLayout>, constants: &[(&str, f64)]| {
             let (name, text) = SHADERS[index];
             pass(gpu, name, edit(text), kinds, memory, constants)
@@ -119,9 +128,9 @@ impl Passes {
         let statistics = resources.statistics.as_entire_binding();
         let curves = resources.curves.as_entire_binding();
         Bound {
-            histogram: bind(gpu, &self.histogram.group, &[stream.clone(), view(0), tables.clone(), statistics.clone()]),
+            histogram: bind(gpu, &self.histogram.group, &[stream.clone(), view(0), tables.clone()]),
             load: bind(gpu, &self.load.group, &[stream.clone(), view(1), view(2)]),
-            reduce: bind(gpu, &self.reduce.group, &[tables, statistics]),
+            reduce: bind(gpu, &self.reduce.group, &[stream.clone(), tables, statistics]),
             apply: bind(gpu, &self.apply.group, &[stream, view(0), view(1), view(2), curves]),
         }
     }
@@ -131,13 +140,15 @@ impl Passes {
         &self.destination
     }
 
-    /// Binds memory that a frame is read from; `places` holds its layout.
-    pub fn bind_source(&self, gpu: &Gpu, places: &wgpu::Buffer, words: &wgpu::Buffer) -> wgpu::BindGroup {
+    /// Binds memory that a frame is read from, its planes at `places`.
+    pub fn bind_source(&self, gpu: &Gpu, places: &Places, words: &wgpu::Buffer) -> wgpu::BindGroup {
+        let places = constants(gpu, &geometry::memory(places));
         bind(gpu, &self.source, &[places.as_entire_binding(), words.as_entire_binding()])
     }
 
-    /// Binds memory that a frame is written to; `places` holds its layout.
-    pub fn bind_destination(&self, gpu: &Gpu, places: &wgpu::Buffer, words: &wgpu::Buffer) -> wgpu::BindGroup {
+    /// Binds memory that a frame is written to, its planes at `places`.
+    pub fn bind_destination(&self, gpu: &Gpu, places: &Places, words: &wgpu::Buffer) -> wgpu::BindGroup {
+        let places = constants(gpu, &geometry::memory(places));
         bind(gpu, &self.destination, &[places.as_entire_binding(), words.as_entire_binding()])
     }
 
@@ -145,18 +156,19 @@ impl Passes {
     pub fn measure(&self, pass: &mut wgpu::ComputePass, bound: &Bound, source: &wgpu::BindGroup) {
         self.histogram.dispatch(pass, &bound.histogram, Some(source), self.geometry.measure);
         if let Some(workgroups) = self.geometry.load {
-            self.load.dispatch(pass, &bound.load, Some(source), workgroups);
+            self.load.dispatch(pass, &bound.load, Some(source), [workgroups, 1]);
         }
     }
 
     /// Records the dispatch that sums the counts up.
     pub fn reduce(&self, pass: &mut wgpu::ComputePass, bound: &Bound) {
-        self.reduce.dispatch(pass, &bound.reduce, None, [CODES as u32 / CODES_EACH, 1]);
+        let workgroups = CODES as u32 / CODES_EACH + self.geometry.chunks.div_ceil(self.geometry.threads);
+        self.reduce.dispatch(pass, &bound.reduce, None, [workgroups, 1]);
     }
 
     /// Records the dispatch that writes a frame's output.
     pub fn apply(&self, pass: &mut wgpu::ComputePass, bound: &Bound, destination: &wgpu::BindGroup) {
-        self.apply.dispatch(pass, &bound.apply, Some(destination), self.geometry.apply);
+        self.apply.dispatch(pass, &bound.apply, Some(destination), [self.geometry.apply, 1]);
     }
 }
 
@@ -175,6 +187,19 @@ impl Pass {
         }
         pass.dispatch_workgroups(across, down, 1);
     }
+}
+
+/// A buffer of constants.
+pub fn constants(gpu: &Gpu, words: &[u32]) -> wgpu::Buffer {
+    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("constants"),
+        size: 4 * words.len() as u64,
+        usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    // Unlike a buffer that is mapped when it is made, this one may be made when the device is lost.
+    gpu.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(words));
+    buffer
 }
 
 /// Compiles a pass.

@@ -5,12 +5,12 @@ use crate::frame::{FrameInfo, TEXEL};
 use crate::overlay::marks::Marks;
 
 use super::TEXTURE_FORMAT;
-use super::adapter::Gpu;
+use super::adapter::{Gpu, Ticket};
 use super::direct::Direct;
-use super::geometry::Geometry;
+use super::geometry::{Geometry, QUAD};
 use super::memory::{Download, Layout, Upload};
 use super::overlay::{Drawing, Overlay};
-use super::passes::{Bound, CODES, CURVE_BYTES, MOST_PLANES, Passes, Resources};
+use super::passes::{Bound, CODES, CURVE_BYTES, MOST_PLANES, Passes, Resources, SLOT_WORDS};
 
 /// How far a piece of work has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,9 +25,13 @@ pub enum Work {
 }
 
 /// Room for one frame on the GPU.
+///
+/// What refers to memory comes before it, so that it goes before it.
 pub struct Slot {
-    pub input: Upload,
-    pub output: Download,
+    bound: Bound,
+    /// Where frames are copied that the GPU cannot read or write in place, made when the first one comes.
+    input: Option<Staging<Upload>>,
+    output: Option<Staging<Download>>,
     pub curves: Upload,
     /// 256 counts of codes, then the sums of the chunks, then their counts, in words.
     pub statistics: Download,
@@ -37,20 +41,17 @@ pub struct Slot {
     pub source: Option<Direct>,
     pub destination: Option<Direct>,
     /// The submission that applies.
-    applying: Option<wgpu::SubmissionIndex>,
-    bound: Bound,
+    applying: Option<Ticket>,
     textures: [wgpu::TextureView; MOST_PLANES],
     /// Room for marks, once there were some, and whether the frame at hand has any.
     drawing: Option<Drawing>,
     marked: bool,
-    copied_source: wgpu::BindGroup,
-    copied_destination: wgpu::BindGroup,
 }
 
-/// The buffers of constants that all slots share.
-pub struct Constants {
-    pub stream: wgpu::Buffer,
-    pub memory: wgpu::Buffer,
+/// Room for a frame that is copied, bound to be read or written.
+pub struct Staging<T> {
+    group: wgpu::BindGroup,
+    pub buffer: T,
 }
 
 impl Slot {
@@ -60,17 +61,14 @@ impl Slot {
         info: &FrameInfo,
         chunks: usize,
         geometry: &Geometry,
-        layout: &Layout,
         passes: &Passes,
-        constants: &Constants,
+        stream: &wgpu::Buffer,
     ) -> Slot {
-        let input = Upload::new(gpu, "input", layout.bytes);
-        let output = Download::new(gpu, "output", layout.bytes);
         let curves = Upload::new(gpu, "curves", CURVE_BYTES);
         let statistics = Download::new(gpu, "statistics", 4 * (CODES + 2 * chunks) as u64);
         let tables = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("tables"),
-            size: 4 * CODES as u64 * geometry.tables(),
+            size: 4 * SLOT_WORDS as u64 * geometry.tables(),
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
@@ -78,18 +76,17 @@ impl Slot {
         let bound = passes.bind(
             gpu,
             &Resources {
-                stream: &constants.stream,
+                stream,
                 textures: &textures,
                 tables: &tables,
                 statistics: statistics.bound(),
                 curves: curves.bound(),
             },
         );
-        let copied_source = passes.bind_source(gpu, &constants.memory, input.bound());
-        let copied_destination = passes.bind_destination(gpu, &constants.memory, output.bound());
         Slot {
-            input,
-            output,
+            bound,
+            input: None,
+            output: None,
             curves,
             statistics,
             measure: Work::None,
@@ -97,12 +94,9 @@ impl Slot {
             source: None,
             destination: None,
             applying: None,
-            bound,
             textures,
             drawing: None,
             marked: false,
-            copied_source,
-            copied_destination,
         }
     }
 
@@ -114,11 +108,11 @@ impl Slot {
         &mut self,
         gpu: &Gpu,
         overlay: &Overlay,
-        constants: &Constants,
+        stream: &wgpu::Buffer,
         marks: &Marks,
     ) -> Result<(), BackendError> {
         if self.drawing.is_none() {
-            let make = |gpu: &Gpu| overlay.drawing(gpu, constants, &self.textures, self.curves.bound());
+            let make = |gpu: &Gpu| overlay.drawing(gpu, stream, &self.textures, self.curves.bound());
             self.drawing = Some(gpu.create("applying", make)?);
         }
         if let Some(drawing) = &mut self.drawing {
@@ -138,10 +132,52 @@ impl Slot {
         self.drawing.as_mut().filter(|_| self.marked)
     }
 
+    /// Where an input is copied to, for the GPU to read.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn input(&mut self, gpu: &Gpu, layout: &Layout, passes: &Passes) -> Result<&mut Upload, BackendError> {
+        let staging = match self.input.take() {
+            Some(staging) => staging,
+            None => gpu.create("copying in", |gpu| {
+                let buffer = Upload::new(gpu, "input", layout.bytes);
+                Staging { group: passes.bind_source(gpu, &layout.places, buffer.bound()), buffer }
+            })?,
+        };
+        Ok(&mut self.input.insert(staging).buffer)
+    }
+
+    /// Where an output is copied from, when the GPU has written it.
+    ///
+    /// # Errors
+    /// If there is no memory for it.
+    pub fn output(&mut self, gpu: &Gpu, layout: &Layout, passes: &Passes) -> Result<&mut Download, BackendError> {
+        let staging = match self.output.take() {
+            Some(staging) => staging,
+            None => gpu.create("copying out", |gpu| {
+                let buffer = Download::new(gpu, "output", layout.bytes);
+                Staging { group: passes.bind_destination(gpu, &layout.places, buffer.bound()), buffer }
+            })?,
+        };
+        Ok(&mut self.output.insert(staging).buffer)
+    }
+
+    /// The memory that is read.
+    fn source(&self) -> Option<&wgpu::BindGroup> {
+        let staged = self.input.as_ref().map(|staging| &staging.group);
+        self.source.as_ref().map(|direct| &direct.group).or(staged)
+    }
+
+    /// The memory that is written.
+    fn destination(&self) -> Option<&wgpu::BindGroup> {
+        let staged = self.output.as_ref().map(|staging| &staging.group);
+        self.destination.as_ref().map(|direct| &direct.group).or(staged)
+    }
+
     /// Records the copies that must come before the pass.
     pub fn record_before(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        if self.measure == Work::Noted && self.source.is_none() {
-            self.input.record(encoder);
+        if let (Work::Noted, None, Some(input)) = (self.measure, &self.source, &mut self.input) {
+            input.buffer.record(encoder);
         }
         if self.apply == Work::Noted {
             self.curves.record(encoder);
@@ -153,8 +189,7 @@ impl Slot {
 
     /// Records the measurement if it is noted.
     pub fn record_measure(&self, passes: &Passes, pass: &mut wgpu::ComputePass) {
-        if self.measure == Work::Noted {
-            let source = self.source.as_ref().map_or(&self.copied_source, |direct| &direct.group);
+        if let (Work::Noted, Some(source)) = (self.measure, self.source()) {
             passes.measure(pass, &self.bound, source);
         }
     }
@@ -175,8 +210,9 @@ impl Slot {
         pass: &mut wgpu::ComputePass,
         measured: bool,
     ) {
-        if self.apply == Work::Noted && (self.measure == Work::Noted) == measured {
-            let destination = self.destination.as_ref().map_or(&self.copied_destination, |direct| &direct.group);
+        if let (Work::Noted, Some(destination)) = (self.apply, self.destination())
+            && (self.measure == Work::Noted) == measured
+        {
             match (overlay, &self.drawing) {
                 (Some(overlay), Some(drawing)) if self.marked => overlay.apply(pass, drawing, destination),
                 _ => passes.apply(pass, &self.bound, destination),
@@ -189,16 +225,16 @@ impl Slot {
         if self.measure == Work::Noted {
             self.statistics.record(encoder);
         }
-        if self.apply == Work::Noted && self.destination.is_none() {
-            self.output.record(encoder);
+        if let (Work::Noted, None, Some(output)) = (self.apply, &self.destination, &mut self.output) {
+            output.buffer.record(encoder);
         }
     }
 
     /// Notes that what was recorded is on its way.
-    pub fn submitted(&mut self, submission: &wgpu::SubmissionIndex) {
+    pub fn submitted(&mut self, submission: &Ticket) {
         if self.measure == Work::Noted {
-            if self.source.is_none() {
-                self.input.submitted(submission);
+            if let (None, Some(input)) = (&self.source, &mut self.input) {
+                input.buffer.submitted(submission);
             }
             self.statistics.submitted(submission);
             self.measure = Work::Sent;
@@ -208,8 +244,8 @@ impl Slot {
             if let Some(drawing) = self.marked() {
                 drawing.submitted(submission);
             }
-            if self.destination.is_none() {
-                self.output.submitted(submission);
+            if let (None, Some(output)) = (&self.destination, &mut self.output) {
+                output.buffer.submitted(submission);
             }
             self.applying = Some(submission.clone());
             self.apply = Work::Sent;
@@ -225,9 +261,10 @@ impl Slot {
     }
 }
 
-/// The texture of a plane, a texel for each word of its rows; of one texel for a plane that is not.
+/// The texture of a plane, a texel for each quad of its rows; of one texel for a plane that is not.
 fn texture(gpu: &Gpu, info: &FrameInfo, plane: usize) -> wgpu::TextureView {
-    let (width, height) = info.planes.get(plane).map_or((1, 1), |shape| (shape.samples.div_ceil(TEXEL), shape.rows));
+    let (width, height) =
+        info.planes.get(plane).map_or((1, 1), |shape| (shape.samples.div_ceil(TEXEL * QUAD), shape.rows));
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: Some("plane"),
         size: wgpu::Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 },
