@@ -231,11 +231,8 @@ impl Fitter {
             for lane in 0..LANES {
                 let weight = points.weight[lane];
                 let (before, change) = (points.before[lane], points.change[lane]);
-                sums[0][lane] += weight;
-                sums[1][lane] += weight * before;
-                sums[2][lane] += weight * change;
-                sums[3][lane] += weight * before * before;
-                sums[4][lane] += weight * before * change;
+                let terms = [1.0, before, change, before * before, before * change];
+                sums.iter_mut().zip(terms).for_each(|(sum, term)| sum[lane] += weight * term);
             }
         }
         let [w, x, y, xx, xy] = sums.map(|sum| sum.into_iter().map(f64::from).sum::<f64>());
