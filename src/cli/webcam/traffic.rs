@@ -53,6 +53,7 @@ impl Traffic {
     pub fn arrived_after(&self, time: Instant) -> bool {
         self.lock().last.is_some_and(|last| last > time)
     }
+
 }
 
 #[cfg(test)]
