@@ -119,6 +119,10 @@ impl Worker {
             let Some(object) = self.pull()? else {
                 // Events that came before the preroll frame have been pulled by now.
                 let Some(sample) = preroll.take() else { break };
+                if self.is_prerolled(sample.buffer()) {
+                    // On the way to PLAYING a sink may preroll the same frame again.
+                    continue;
+                }
                 self.prerolled = sample.buffer_owned();
                 self.frame(sample)?;
                 // The output waits for this one frame before it plays.
@@ -127,12 +131,11 @@ impl Worker {
             };
             match object.downcast::<gst::Sample>() {
                 Ok(sample) => {
-                    let address = sample.buffer().map(address);
-                    preroll.take_if(|preroll| preroll.buffer().map(self::address) == address);
+                    preroll.take_if(|preroll| preroll.buffer().map(address) == sample.buffer().map(address));
+                    let seen = self.is_prerolled(sample.buffer());
                     // Held until now, so that no other buffer can be at its address.
-                    let prerolled = self.prerolled.take();
-                    if prerolled.is_none() || prerolled.as_deref().map(self::address) != address {
-                        drop(prerolled);
+                    self.prerolled = None;
+                    if !seen {
                         self.frame(sample)?;
                     }
                 }
@@ -147,6 +150,10 @@ impl Worker {
             self.end()?;
         }
         Ok(())
+    }
+
+    fn is_prerolled(&self, buffer: Option<&gst::BufferRef>) -> bool {
+        self.prerolled.as_deref().is_some_and(|prerolled| buffer.map(address) == Some(address(prerolled)))
     }
 
     /// Pulls a frame or event of the present epoch; none of a later one, which would be taken for stale.
