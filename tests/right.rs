@@ -87,7 +87,7 @@ fn a_stretched_picture_is_within_one_code_of_the_plain_answer() {
                     for (from, to) in input[1].iter().zip(&output[1]) {
                         let wanted = 128.0 + gain * (f64::from(*from) - 128.0);
                         let off = (f64::from(*to) - wanted).abs();
-                        assert!(off <= 1.0 || wanted < 17.0 || wanted > 239.0, "{from} became {to}, not {wanted:.2}");
+                        assert!(off <= 1.0 || !(17.0..=239.0).contains(&wanted), "{from} became {to}, not {wanted:.2}");
                     }
                 }
             }

@@ -1,6 +1,6 @@
 //! What is drawn into frames: the histogram panel and the edge of the split view.
 //!
-//! Decided here once a frame, in whole numbers, for both backends: [`panel`] draws onto a [`canvas`], which becomes
+//! Decided here once a frame, in whole numbers, for both backends: `panel` draws onto a `canvas`, which becomes
 //! a patch of samples for each plane ([`marks`]). A backend only blends patches in, so both give the same bits.
 
 mod canvas;

@@ -57,7 +57,7 @@ pub struct Job<'a> {
 /// How a pipeline ended, if it did not fail.
 pub enum Ended {
     /// The file is complete, perhaps cut short.
-    Complete(Summary),
+    Complete(Box<Summary>),
     /// It was stopped in the middle; the file is of no use.
     Stopped,
 }
@@ -257,7 +257,7 @@ impl Running {
             }
         }
         self.check(job, reporter, finishing)?;
-        Ok(Ended::Complete(Summary::new(self.bridge.progress(), reporter, finishing)))
+        Ok(Ended::Complete(Box::new(Summary::new(self.bridge.progress(), reporter, finishing))))
     }
 
     /// Whether all that went in came out, and whether all of the input could be read.

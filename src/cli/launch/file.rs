@@ -44,11 +44,7 @@ pub fn launch_line(text: &str, values: &BTreeMap<String, String>) -> Result<Stri
 }
 
 /// Replaces the placeholders in `text` and adds their names to `names`, those in unused defaults as well.
-fn fill(
-    text: &str,
-    values: &BTreeMap<String, String>,
-    names: &mut Vec<String>,
-) -> Result<String, LaunchFileError> {
+fn fill(text: &str, values: &BTreeMap<String, String>, names: &mut Vec<String>) -> Result<String, LaunchFileError> {
     let mut line = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {

@@ -11,8 +11,8 @@ use gst::prelude::*;
 
 use super::interrupt::Interrupts;
 use super::{Ending, Usage};
-pub use player::closed_window;
 use file::launch_line;
+pub use player::closed_window;
 
 /// Plays a launch line or a .launch file, with keys that change the settings of its first autolevels
 ///

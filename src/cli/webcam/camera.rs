@@ -62,7 +62,9 @@ pub fn find(wish: &Wish) -> Result<gst::Device> {
     }
     let asked = wish.device.as_deref().map(|device| format!(" {device}")).unwrap_or_default();
     if cameras.is_empty() {
-        bail!("there is no camera{asked}: none is plugged in, or this user may not use it; --source takes any other source");
+        bail!(
+            "there is no camera{asked}: none is plugged in, or this user may not use it; --source takes any other source"
+        );
     }
     let mut list = String::new();
     for camera in &cameras {

@@ -151,7 +151,8 @@ fn window(args: &Arguments) -> Result<Option<String>> {
     if let Some(sink) = &args.sink {
         return Ok(Some(sink.clone()));
     }
-    let no_display = ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none_or(|x| x.is_empty()));
+    let no_display =
+        ["DISPLAY", "WAYLAND_DISPLAY"].iter().all(|name| std::env::var_os(name).is_none_or(|x| x.is_empty()));
     if cfg!(target_os = "linux") && no_display {
         bail!("there is no display for the window; --no-window does without");
     }

@@ -32,7 +32,8 @@ pub struct Output {
 
 /// Encoder, parser and muxer, by the extension of the file.
 fn format(path: &Path) -> Result<String> {
-    const H264: &str = "x264enc tune=zerolatency speed-preset=veryfast pass=quant quantizer=21 key-int-max=120 ! h264parse";
+    const H264: &str =
+        "x264enc tune=zerolatency speed-preset=veryfast pass=quant quantizer=21 key-int-max=120 ! h264parse";
     const VP8: &str = "vp8enc deadline=1 cpu-used=8 end-usage=cq cq-level=12 max-quantizer=40 target-bitrate=8000000 keyframe-max-dist=120 threads=4";
     let extension = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
     let (encoder, muxer) = match extension.as_str() {
@@ -48,7 +49,8 @@ fn format(path: &Path) -> Result<String> {
 /// A queue that keeps the newest frame only.
 const NEWEST: &str = "queue max-size-buffers=1 max-size-bytes=0 max-size-time=0 leaky=downstream";
 /// A queue for an encoder that is slow now and then. If it stays slow, old frames are dropped.
-const SECOND: &str = "queue name=recording max-size-buffers=0 max-size-bytes=0 max-size-time=1000000000 leaky=downstream";
+const SECOND: &str =
+    "queue name=recording max-size-buffers=0 max-size-bytes=0 max-size-time=1000000000 leaky=downstream";
 
 fn line(targets: &Targets) -> Result<String> {
     let mut line = String::from("tee name=levelled allow-not-linked=true");

@@ -53,7 +53,6 @@ impl Traffic {
     pub fn arrived_after(&self, time: Instant) -> bool {
         self.lock().last.is_some_and(|last| last > time)
     }
-
 }
 
 #[cfg(test)]
