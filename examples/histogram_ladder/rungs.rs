@@ -9,7 +9,7 @@ const SOURCE: &str = include_str!("ladder.wgsl");
 const SUBGROUP_VOTE: &str = "
     if subgroupAll(code == subgroupBroadcastFirst(code)) {
         let all = subgroupAdd(1u);
-        if subgroupElect() { atomicAdd(&table[code], all); }
+        if subgroupExclusiveAdd(1u) == 0u { atomicAdd(&table[code], all); }
     } else {
         atomicAdd(&table[code], 1u);
     }";
