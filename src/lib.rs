@@ -32,7 +32,7 @@
 //! let info = FrameInfo::new(Format::Gray8, 64, 48, Range::FULL, LumaWeights::BT709);
 //! let settings = Settings { backend: BackendChoice::Cpu, ..Settings::default() };
 //! let mut leveler = Leveler::new(&info, &settings, true)?;
-//! let hazy = Grey { width: 64, pixels: (0..64 * 48).map(|i| 100 + (i % 64) as u8).collect() };
+//! let hazy = Grey { width: 64, pixels: (0..64 * 48).map(|i| 80 + 2 * (i % 64) as u8).collect() };
 //! leveler.submit(hazy, Timing { time: None, votes: true });
 //! let done = leveler.receive().expect("nothing is held back when live");
 //! assert!(done.outcome?.changed);
