@@ -76,6 +76,21 @@ fn missing_encoders_are_named_with_those_that_are_there() {
 }
 
 #[test]
+fn a_missing_decoder_is_named_with_its_package() {
+    let folder = folder();
+    let input = usual(folder.path(), "a.mp4");
+    let output = folder.path().join("b.mp4");
+    let mut command = assert_cmd::Command::cargo_bin("autolevels").unwrap();
+    let hidden = ["avdec_h264", "openh264dec", "vah264dec", "vaapih264dec", "v4l2slh264dec", "nvh264dec"];
+    command.env("GST_PLUGIN_FEATURE_RANK", hidden.map(|decoder| format!("{decoder}:0")).join(","));
+    let result = command.args(["file", text(&input), text(&output)]).timeout(LIMIT).output().unwrap();
+    let error = String::from_utf8(result.stderr).unwrap();
+    assert_eq!(result.status.code(), Some(1), "{error}");
+    assert!(error.contains("H.264") && error.contains("gstreamer1.0-libav"), "{error}");
+    assert_eq!(names(&folder), ["a.mp4"]);
+}
+
+#[test]
 fn no_adapter_or_none_of_that_name() {
     let folder = folder();
     let input = usual(folder.path(), "a.mp4");

@@ -153,3 +153,18 @@ fn other_containers_are_read() {
         assert_eq!(output.tracks.len(), 1, "{name} {codecs}");
     }
 }
+
+#[test]
+fn tags_of_high_dynamic_range_are_kept_where_the_container_takes_them() {
+    let folder = folder();
+    let hdr = "log-level=error:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:hdr10=1:max-cll=1000,400:\
+               master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)";
+    let line = format!("{PICTURE} -t 0.4 -pix_fmt yuv420p10le -c:v libx265 -x265-params {hdr}");
+    let input = clip(folder.path(), "a.mkv", &line);
+    for (name, field) in [("b.mp4", "color_transfer"), ("b.mkv", "color_transfer"), ("c.mkv", "side_data_type")] {
+        let (output, _) = levelled(&input, name, &[]);
+        let said = ffprobe(&output, &format!("stream={field}:stream_side_data"));
+        let wanted = if field == "color_transfer" { "smpte2084" } else { "Content light level" };
+        assert!(said.contains(wanted), "{name}: {said}");
+    }
+}

@@ -88,6 +88,21 @@ fn subtitles_are_left_out_and_that_is_said() {
 }
 
 #[test]
+fn chapters_are_left_out_and_that_is_said() {
+    let folder = folder();
+    let chapters = folder.path().join("chapters.txt");
+    let text = ";FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=500\ntitle=One\n\
+                [CHAPTER]\nTIMEBASE=1/1000\nSTART=500\nEND=1000\ntitle=Two\n";
+    std::fs::write(&chapters, text).unwrap();
+    let line = format!("{PICTURE} -i {} -t 1 -map_metadata 1 {H264}", chapters.display());
+    let input = clip(folder.path(), "a.mkv", &line);
+    let output = folder.path().join("b.mkv");
+    let text = level(&input, &output, &[]);
+    assert_eq!(text.matches("chapters are left out").count(), 1, "{text}");
+    same_content(&decode(&input), &decode(&output), 1000);
+}
+
+#[test]
 fn the_first_of_several_videos_is_levelled() {
     let folder = folder();
     let other = "-f lavfi -i smptebars=size=64x48:rate=25";

@@ -207,7 +207,7 @@ impl Running {
         let bus = self.pipeline.bus().context("a pipeline has a bus")?;
         let mut trouble = Trouble::new(job.input, job.output);
         let mut finishing = false;
-        let mut told_format = false;
+        let (mut told_format, mut told_chapters) = (false, false);
         loop {
             let message = bus.timed_pop(TICK);
             for word in self.words.try_iter() {
@@ -221,6 +221,10 @@ impl Running {
                 Some(gst::MessageView::Warning(warning)) => reporter.note(&warning.error().to_string()),
                 Some(gst::MessageView::Element(element)) if is_end_of_file(element) => break,
                 Some(gst::MessageView::Element(element)) => trouble.notice(element),
+                Some(gst::MessageView::Toc(_)) if !told_chapters => {
+                    told_chapters = true;
+                    reporter.note("chapters are left out: only pictures and sound are kept");
+                }
                 Some(gst::MessageView::Latency(_)) => {
                     // Nothing here is live: a failure changes nothing.
                     let _ = self.pipeline.recalculate_latency();
