@@ -1,15 +1,10 @@
-//! The GPUs of this machine: listing them, choosing one, and the device that all streams on it share.
+//! The GPUs of this machine: listing them, and choosing one.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::sync::OnceLock;
 
 use crate::backend::BackendError;
 
-use super::import;
+use super::device::wait_for;
 use super::passes::{FEWEST_THREADS, MOST_THREADS_DOWN};
 
 /// What an adapter is, in order of preference.
@@ -115,7 +110,7 @@ pub fn adapters() -> Vec<AdapterInfo> {
 }
 
 /// An adapter with its entry in the list.
-type Found = (AdapterInfo, wgpu::Adapter);
+pub type Found = (AdapterInfo, wgpu::Adapter);
 
 /// The one of `adapters` that `backend=auto` takes, if there is a real GPU that is fit.
 pub fn automatic(adapters: &[AdapterInfo]) -> Option<&AdapterInfo> {
@@ -171,224 +166,11 @@ fn choose(seen: &[AdapterInfo], wanted: &str, any: bool) -> Result<usize, String
     })
 }
 
-/// The first thing that went wrong on a device.
-#[derive(Default)]
-struct Fault(OnceLock<String>);
-
-impl Fault {
-    fn record(&self, reason: String) {
-        log::warn!("GPU fault: {reason}");
-        // Only the first counts: the others follow from it.
-        let _ = self.0.set(reason);
-    }
-}
-
-/// How the processor and the GPU share memory, the best first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sharing {
-    /// The GPU uses the processor's memory in place.
-    #[default]
-    Imported,
-    /// Shaders see the memory that the processor maps.
-    Mappable,
-    /// What the processor maps is copied for shaders.
-    Copied,
-}
-
-/// An open adapter: one for each adapter in a process, shared by all streams on it.
-pub struct Gpu {
-    pub device: wgpu::Device,
-    pub queue: wgpu::Queue,
-    pub info: AdapterInfo,
-    pub limits: wgpu::Limits,
-    /// Whether buffers that are mapped are bound as well.
-    pub mappable: bool,
-    /// Whether the memory of pages can be imported.
-    pub imports: bool,
-    fault: Arc<Fault>,
-    /// Submissions so far.
-    submitted: Mutex<u64>,
-    /// Submissions that are known to be done.
-    done: AtomicU64,
-}
-
-/// A submission, to be waited for.
-#[derive(Clone, Debug)]
-pub struct Ticket {
-    number: u64,
-    index: wgpu::SubmissionIndex,
-}
-
-/// How long a frame may take before the GPU counts as hung; software on a busy machine gets longer.
-const PATIENCE: Duration = Duration::from_secs(5);
-const PATIENCE_WITH_SOFTWARE: Duration = Duration::from_secs(60);
-
-/// How long a wait for a real GPU keeps the processor busy: as long as most frames take.
-const SPIN: Duration = Duration::from_micros(300);
-
-impl Gpu {
-    /// Opens the adapter that `wanted` and `any` choose, or shares it with the streams that have it open.
-    ///
-    /// # Errors
-    /// [`BackendError::NoAdapter`] if none fits, [`BackendError::Gpu`] if it cannot be opened.
-    pub fn shared(wanted: &str, any: bool) -> Result<Arc<Gpu>, BackendError> {
-        static OPEN: Mutex<Vec<Weak<Gpu>>> = Mutex::new(Vec::new());
-        let (info, adapter) = find(wanted, any)?;
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|gpu| gpu.strong_count() > 0);
-        let usable = open.iter().filter_map(Weak::upgrade).find(|gpu| gpu.info == *info && gpu.fault.0.get().is_none());
-        if let Some(gpu) = usable {
-            return Ok(gpu);
-        }
-        let gpu = Arc::new(Gpu::new(info, adapter, Sharing::Imported)?);
-        open.push(Arc::downgrade(&gpu));
-        Ok(gpu)
-    }
-
-    /// A device of one's own that shares memory in no better way than `sharing`.
-    ///
-    /// # Errors
-    /// As [`Gpu::shared`].
-    pub fn alone(wanted: &str, any: bool, sharing: Sharing) -> Result<Arc<Gpu>, BackendError> {
-        let (info, adapter) = find(wanted, any)?;
-        Ok(Arc::new(Gpu::new(info, adapter, sharing)?))
-    }
-
-    fn new(info: &AdapterInfo, adapter: &wgpu::Adapter, sharing: Sharing) -> Result<Gpu, BackendError> {
-        let mappable = info.mappable && sharing != Sharing::Copied;
-        let features = if mappable { wgpu::Features::MAPPABLE_PRIMARY_BUFFERS } else { wgpu::Features::empty() };
-        let limits = adapter.limits();
-        let descriptor = wgpu::DeviceDescriptor {
-            label: Some("autolevels"),
-            required_features: features,
-            required_limits: limits.clone(),
-            memory_hints: wgpu::MemoryHints::MemoryUsage,
-            ..Default::default()
-        };
-        let importing = if sharing == Sharing::Imported { import::open(adapter, &descriptor) } else { None };
-        let imports = importing.is_some();
-        let opened = importing.unwrap_or_else(|| wait_for(adapter.request_device(&descriptor)));
-        let (device, queue) = opened.map_err(|error| BackendError::Gpu {
-            adapter: info.name.clone(),
-            stage: "opening",
-            reason: error.to_string(),
-        })?;
-        let fault = Arc::new(Fault::default());
-        let on_error = fault.clone();
-        device.on_uncaptured_error(Arc::new(move |error| on_error.record(describe(&error))));
-        let on_loss = Arc::downgrade(&fault);
-        device.set_device_lost_callback(move |reason, message| {
-            // No fault is left when the device is dropped in good order.
-            if let Some(fault) = on_loss.upgrade() {
-                fault.record(format!("the device was lost ({reason:?}): {message}"));
-            }
-        });
-        Ok(Gpu {
-            device,
-            queue,
-            info: info.clone(),
-            limits,
-            mappable,
-            imports,
-            fault,
-            submitted: Mutex::new(0),
-            done: AtomicU64::new(0),
-        })
-    }
-
-    /// An error of this GPU.
-    pub fn error(&self, stage: &'static str, reason: impl Into<String>) -> BackendError {
-        BackendError::Gpu { adapter: self.info.name.clone(), stage, reason: reason.into() }
-    }
-
-    /// Fails if anything went wrong on the device so far.
-    pub fn check(&self, stage: &'static str) -> Result<(), BackendError> {
-        self.fault.0.get().map_or(Ok(()), |reason| Err(self.error(stage, reason)))
-    }
-
-    /// How long to wait for a frame.
-    pub fn patience(&self) -> Duration {
-        if self.info.kind == AdapterKind::Cpu { PATIENCE_WITH_SOFTWARE } else { PATIENCE }
-    }
-
-    /// Sends commands off.
-    pub fn submit(&self, commands: Option<wgpu::CommandBuffer>) -> Ticket {
-        // Numbers rise in the order in which the GPU does the work.
-        let mut submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner);
-        let index = self.queue.submit(commands);
-        *submitted += 1;
-        Ticket { number: *submitted, index }
-    }
-
-    /// Waits until the GPU has done the work of `ticket`; returns at once if that is known already.
-    ///
-    /// # Errors
-    /// If it does not within [`patience`](Gpu::patience), or the device is lost.
-    pub fn wait(&self, ticket: &Ticket, stage: &'static str) -> Result<(), BackendError> {
-        if self.done.load(Ordering::Acquire) >= ticket.number { self.check(stage) } else { self.poll(ticket, stage) }
-    }
-
-    /// As [`wait`](Gpu::wait), and calls back whoever waits for work that is done.
-    ///
-    /// # Errors
-    /// As [`wait`](Gpu::wait).
-    pub fn poll(&self, ticket: &Ticket, stage: &'static str) -> Result<(), BackendError> {
-        self.check(stage)?;
-        let poll = |timeout| {
-            let wait = wgpu::PollType::Wait { submission_index: Some(ticket.index.clone()), timeout: Some(timeout) };
-            // wgpu panics when the device is lost during the wait; for a stream that is a reason to go on without it.
-            catch_unwind(AssertUnwindSafe(|| self.device.poll(wait)))
-        };
-        let began = Instant::now();
-        let polled = loop {
-            // Sleeping and waking up again takes longer than most waits.
-            let spins = began.elapsed() < self.spin();
-            match poll(if spins { Duration::ZERO } else { self.patience() }) {
-                Ok(Err(wgpu::PollError::Timeout)) if spins => std::hint::spin_loop(),
-                polled => break polled,
-            }
-        };
-        let reason = match polled {
-            Ok(Ok(_)) => {
-                self.done.fetch_max(ticket.number, Ordering::AcqRel);
-                return self.check(stage);
-            }
-            Ok(Err(error)) => error.to_string(),
-            Err(_) => "the device was lost".into(),
-        };
-        self.fault.record(reason);
-        self.check(stage)
-    }
-
-    /// How long a wait keeps the processor busy before it sleeps.
-    fn spin(&self) -> Duration {
-        if self.info.kind == AdapterKind::Cpu { Duration::ZERO } else { SPIN }
-    }
-
-    /// Runs `make`, which creates things on the device, and turns what goes wrong in it into an error without
-    /// harm to the other streams on the device.
-    ///
-    /// # Errors
-    /// If the device refuses something or has no memory for it.
-    pub fn create<T>(&self, stage: &'static str, make: impl FnOnce(&Gpu) -> T) -> Result<T, BackendError> {
-        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let validation = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let internal = self.device.push_error_scope(wgpu::ErrorFilter::Internal);
-        let made = make(self);
-        let errors = [wait_for(internal.pop()), wait_for(validation.pop()), wait_for(memory.pop())];
-        match errors.into_iter().flatten().next() {
-            Some(error) => Err(self.error(stage, describe(&error))),
-            None => self.check(stage).map(|()| made),
-        }
-    }
-
-    /// Loses the device, as a driver that crashes does.
-    pub fn lose(&self) {
-        self.device.destroy();
-    }
-}
-
-fn find(wanted: &str, any: bool) -> Result<&'static Found, BackendError> {
+/// The adapter that `wanted` (part of a name, or an index) and `any` (software too) choose.
+///
+/// # Errors
+/// [`BackendError::NoAdapter`] if none fits.
+pub fn find(wanted: &str, any: bool) -> Result<&'static Found, BackendError> {
     let found = enumerate(any);
     let seen: Vec<AdapterInfo> = found.iter().map(|(info, _)| info.clone()).collect();
     let index = choose(&seen, wanted, any).map_err(|reason| {
@@ -397,29 +179,6 @@ fn find(wanted: &str, any: bool) -> Result<&'static Found, BackendError> {
         BackendError::NoAdapter { reason, seen: if list.is_empty() { "none".into() } else { list } }
     })?;
     Ok(&found[index])
-}
-
-/// An error with its causes, on one line.
-fn describe(error: &wgpu::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// Runs a future of wgpu to its end; on native platforms they are ready from the start.
-fn wait_for<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    let mut context = Context::from_waker(Waker::noop());
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => std::thread::yield_now(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -477,21 +236,5 @@ mod tests {
         seen[2].unfit = Some("it has no compute shaders".into());
         assert_eq!(choose(&seen, "", false), Ok(1));
         assert_eq!(choose(&seen, "nvidia", true), Err("NVIDIA RTX 4090: it has no compute shaders".into()));
-    }
-
-    #[test]
-    fn streams_share_a_device_until_it_fails() {
-        let skip = std::env::var("AUTOLEVELS_TEST_GPU").is_ok_and(|value| value == "skip");
-        let first = match Gpu::shared("", true) {
-            Err(BackendError::NoAdapter { .. }) if skip => return,
-            gpu => gpu.unwrap_or_else(|error| panic!("{error}")),
-        };
-        let open = || Gpu::shared("", true).unwrap_or_else(|error| panic!("{error}"));
-        assert!(Arc::ptr_eq(&first, &open()));
-        first.lose();
-        assert!(first.wait(&first.submit(None), "testing").is_err());
-        let second = open();
-        assert!(!Arc::ptr_eq(&first, &second));
-        assert!(second.check("testing").is_ok());
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::frame::{FrameInfo, Plane, TEXEL};
 
-use super::adapter::Gpu;
+use super::device::Gpu;
 use super::memory::Places;
 use super::pages::{Binding, Pages};
 

@@ -10,7 +10,7 @@ use crate::backend::BackendError;
 use crate::cpu::pool;
 use crate::frame::{FrameInfo, Planes, PlanesMut, TEXEL};
 
-use super::adapter::{Gpu, Ticket};
+use super::device::{Gpu, Ticket};
 use super::geometry::QUAD;
 use super::import;
 use super::pages::{PageMemory, Pages};

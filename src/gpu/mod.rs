@@ -6,6 +6,7 @@
 //! them at the same time.
 
 mod adapter;
+mod device;
 mod direct;
 mod geometry;
 mod memory;
@@ -25,9 +26,10 @@ use crate::levels::curves::Curves;
 use crate::levels::statistics::{Chunk, Statistics};
 use crate::overlay::marks::Marks;
 
-pub use adapter::{AdapterInfo, AdapterKind, Sharing, adapters, automatic};
+pub use adapter::{AdapterInfo, AdapterKind, adapters, automatic};
+pub use device::Sharing;
 
-use adapter::{Gpu, Ticket};
+use device::{Gpu, Ticket};
 use direct::Direct;
 use geometry::Geometry;
 use memory::Layout;

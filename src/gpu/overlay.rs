@@ -4,7 +4,7 @@ use crate::frame::{FrameInfo, TEXEL};
 use crate::overlay::marks::Marks;
 use crate::overlay::most_texels;
 
-use super::adapter::{Gpu, Ticket};
+use super::device::{Gpu, Ticket};
 use super::geometry::QUAD;
 use super::memory::Upload;
 use super::passes::{Kind, MOST_PLANES, Pass, SHADERS, bind, pass};

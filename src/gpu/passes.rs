@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::frame::FrameInfo;
 use crate::grid::COLUMNS;
 
-use super::adapter::Gpu;
+use super::device::Gpu;
 use super::geometry::{self, Geometry, luma_constants};
 use super::memory::Places;
 

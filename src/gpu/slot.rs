@@ -5,7 +5,7 @@ use crate::frame::{FrameInfo, TEXEL};
 use crate::overlay::marks::Marks;
 
 use super::TEXTURE_FORMAT;
-use super::adapter::{Gpu, Ticket};
+use super::device::{Gpu, Ticket};
 use super::direct::Direct;
 use super::geometry::{Geometry, QUAD};
 use super::memory::{Download, Layout, Upload};
