@@ -143,6 +143,7 @@ mod tests {
     fn kernels_reach_host_memory_in_place() {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let adapters = pollster(instance.enumerate_adapters(wgpu::Backends::VULKAN));
+        let mut tried = 0;
         for adapter in adapters {
             let descriptor = wgpu::DeviceDescriptor::default();
             let Some(opened) = open(&adapter, &descriptor) else { continue };
@@ -160,7 +161,10 @@ mod tests {
             queue.submit([encoder.finish()]);
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             assert_eq!(to.as_ref(), vec![7; PAGE]);
+            tried += 1;
         }
+        let skipped = std::env::var("AUTOLEVELS_TEST_GPU").is_ok_and(|value| value == "skip");
+        assert!(tried > 0 || skipped, "no adapter here imports host memory (AUTOLEVELS_TEST_GPU=skip)");
     }
 
     fn pollster<F: Future>(future: F) -> F::Output {
