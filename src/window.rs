@@ -22,6 +22,17 @@ impl Window {
         Window { left: 0, right: plane.units(), top: 0, bottom: plane.rows }
     }
 
+    /// What lies between these shares of the picture's width and height, to the nearest unit; one unit at least.
+    pub fn of_shares(info: &FrameInfo, across: [f64; 2], down: [f64; 2]) -> Window {
+        let plane = info.measured();
+        let units = info.width as f64 / plane.unit_pixels as f64;
+        let [left, right] = across.map(|share| (share * units).round() as usize);
+        let [top, bottom] = down.map(|share| (share * plane.rows as f64).round() as usize);
+        // The last unit may be there in part.
+        let right = if across[1] >= 1.0 { plane.units() } else { right };
+        Window { left, right, top, bottom }.within(info)
+    }
+
     /// The window within the picture, and of one unit at least.
     pub fn within(&self, info: &FrameInfo) -> Window {
         let plane = info.measured();
@@ -96,6 +107,11 @@ mod tests {
         let other = Window { left: 0, right: 1, top: 2, bottom: 3 };
         let none = corner.and(&other);
         assert!(none.left < none.right && none.top < none.bottom);
+        assert_eq!(Window::of_shares(&info, [0.0, 1.0], [0.0, 1.0]), whole);
+        assert_eq!(
+            Window::of_shares(&info, [0.999, 1.0], [0.5, 0.501]),
+            Window { left: 2, right: 3, top: 2, bottom: 3 }
+        );
         assert_eq!(whole.pixels(&info), 0..10);
         assert_eq!(corner.pixels(&info), 8..10);
     }
