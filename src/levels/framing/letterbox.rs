@@ -13,6 +13,8 @@ const EMPTY: f64 = 0.1;
 /// How much of the lines beside a bar must be filled for its edge to be sharp, or to be an edge at all.
 const SHARP: f64 = 0.6;
 const BLURRED: f64 = 0.3;
+/// How much of a line that is mixed with a bar is darker than the picture beside it.
+const MIXED: f64 = 0.5;
 /// How much of the picture between bars must be filled.
 const PICTURE: f64 = 0.4;
 /// Seconds that a doubtful bar must last until it is believed.
@@ -30,7 +32,7 @@ const MOST: f64 = 0.45;
 const LOOKS: usize = 8;
 const STEPS: usize = 48;
 
-/// Lengths of the bars at both ends of an axis, in lines.
+/// Lengths of the bars at both ends of an axis, in lines, with the lines that are mixed of bar and picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bars {
     pub near: usize,
@@ -44,14 +46,13 @@ impl Bars {
         *self != Bars::NONE
     }
 
-    /// The lines between the bars, without those at the edges, where codecs and scalers mix them with the bars.
+    /// The lines between the bars.
     pub fn between(&self, lines: usize) -> Range<usize> {
-        let soft = |bar: usize| if bar > 0 { bar + margin(lines) } else { 0 };
-        soft(self.near)..lines - soft(self.far)
+        self.near..lines - self.far
     }
 }
 
-/// Lines beside a bar that are neither bar nor picture.
+/// Lines beside a bar that codecs and scalers may mix with it, at most.
 fn margin(lines: usize) -> usize {
     (lines / 128).clamp(2, 8)
 }
@@ -154,7 +155,7 @@ impl Lines<'_> {
     /// Bars, and whether their edges are sharp.
     fn find_bars(&self, present: &Bars) -> Option<(Bars, bool)> {
         let (mut near, mut far) = (self.bar(present.near, false)?, self.bar(present.far, true)?);
-        if near.abs_diff(far) > 2 + near.max(far) / 8 {
+        if near.abs_diff(far) > 2 + near.max(far) / 4 {
             // Text ends the search early: is the shorter one as long as the other, but for text?
             let longer = near.max(far);
             if !self.is_bar_with_text(near.min(far), longer, far < near) {
@@ -162,7 +163,7 @@ impl Lines<'_> {
             }
             (near, far) = (longer, longer);
         }
-        let bars = Bars { near, far };
+        let bars = Bars { near: near + self.mixed(near, false), far: far + self.mixed(far, true) };
         let between = bars.between(self.count);
         let edge = self.filled(between.start, false).min(self.filled(self.count - between.end, true));
         let inside = |i: usize| between.start + (2 * i + 1) * between.len() / (2 * LOOKS);
@@ -184,6 +185,15 @@ impl Lines<'_> {
             }
         }
         Some(black)
+    }
+
+    /// How many lines beside a bar are mixed with it.
+    fn mixed(&self, bar: usize, is_far: bool) -> usize {
+        let most = margin(self.count);
+        let line = |line: usize| if is_far { self.count - 1 - line } else { line };
+        let is_mixed =
+            |mixed: &usize| self.probe.dimmed(self.axis, line(bar + mixed), line(bar + most), self.along) > MIXED;
+        (0..most).take_while(is_mixed).count()
     }
 
     /// Whether the lines from `shorter` to `longer` are black but for text, and the picture begins after them.
