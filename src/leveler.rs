@@ -320,8 +320,10 @@ impl<M: FrameMemory> Leveler<M> {
                 }
             }
         };
-        if let Err(error) = again {
-            self.jobs[index].step = Step::Failed(error);
+        let job = &mut self.jobs[index];
+        // Of several errors the first tells why.
+        if let (Err(error), false) = (again, matches!(job.step, Step::Failed(_))) {
+            job.step = Step::Failed(error);
         }
     }
 

@@ -57,6 +57,8 @@ pub struct Worker {
     prerolled: Option<gst::Buffer>,
     outlet: Outlet,
     output: Output,
+    /// Whether a warning about a frame that cannot be levelled was posted.
+    warned: bool,
 }
 
 impl Worker {
@@ -72,6 +74,7 @@ impl Worker {
             prerolled: None,
             outlet,
             output: Output::Open,
+            warned: false,
         }
     }
 
@@ -196,9 +199,16 @@ impl Worker {
         drop(state);
         let timing = Timing {
             time: running_time(&segment, buffer.pts()),
-            votes: !buffer.flags().intersects(gst::BufferFlags::GAP | gst::BufferFlags::CORRUPTED),
+            votes: is_whole(&buffer),
         };
-        let frame = GstFrame::new(buffer, &stream.info, stream.provider.clone()).map_err(|(_, error)| error)?;
+        let frame = match GstFrame::new(buffer, &stream.info, stream.provider.clone()) {
+            Ok(frame) => frame,
+            Err((buffer, error)) => {
+                self.drain()?;
+                self.pass(&buffer, &error);
+                return self.push(buffer, segment);
+            }
+        };
         stream.leveler.submit(InFlight { frame, segment }, timing);
         while let Some(done) = self.stream.as_mut().and_then(|stream| stream.leveler.receive()) {
             self.send(done)?;
@@ -255,24 +265,47 @@ impl Worker {
 
     fn send(&mut self, done: Done<InFlight>) -> Result<(), Interrupt> {
         let Done { memory: InFlight { frame, segment }, outcome } = done;
-        let outcome = outcome.map_err(Interrupt::Failed)?;
+        self.tell_failure();
         let (input, output) = frame.into_buffers();
-        let buffer = match output {
-            Some(output) if outcome.changed => output,
-            _ => input,
+        let (buffer, report) = match (outcome, output) {
+            (Ok(outcome), Some(output)) if outcome.changed => (output, Some(outcome.report)),
+            (Ok(outcome), _) => (input, Some(outcome.report)),
+            (Err(BackendError::Frame(error)), _) => {
+                self.pass(&input, &error);
+                (input, None)
+            }
+            (Err(error), _) => return Err(Interrupt::Failed(error)),
         };
-        let Some(stream) = &mut self.stream else { return Ok(()) };
-        let counters = stream.leveler.counters();
-        if let Some(failure) = stream.leveler.take_failure() {
-            gst::element_warning!(
-                self.appsink,
-                gst::ResourceError::Failed,
-                ("The GPU failed; the CPU goes on"),
-                ["{failure}"]
-            );
-            let (backend, adapter) = stream.leveler.backend();
-            self.shared.lock().progress.backend = Some((backend, adapter.into()));
+        if report.is_some() {
+            self.shared.lock().progress.report = report;
         }
+        self.push(buffer, segment)
+    }
+
+    /// Warns if the GPU was given up since the last frame.
+    fn tell_failure(&mut self) {
+        let Some(stream) = &mut self.stream else { return };
+        let Some(failure) = stream.leveler.take_failure() else { return };
+        let text = format!("{failure}; going on with the CPU");
+        gst::element_warning!(self.appsink, gst::ResourceError::Failed, ("{}", text));
+        let (backend, adapter) = stream.leveler.backend();
+        self.shared.lock().progress.backend = Some((backend, adapter.into()));
+    }
+
+    /// Lets a frame go on as it came, since its memory cannot be used; warns of the first, unless it is a gap or
+    /// damaged.
+    fn pass(&mut self, buffer: &gst::BufferRef, error: &FrameError) {
+        self.shared.lock().progress.untouched += 1;
+        if is_whole(buffer) && !std::mem::replace(&mut self.warned, true) {
+            let text = format!("a frame passes untouched, as may later ones: {error}");
+            gst::element_warning!(self.appsink, gst::StreamError::Format, ("{}", text));
+        }
+    }
+
+    /// Sends a frame on.
+    fn push(&mut self, buffer: gst::Buffer, segment: gst::Segment) -> Result<(), Interrupt> {
+        let Some(stream) = &self.stream else { return Ok(()) };
+        let counters = stream.leveler.counters();
         let end = match (buffer.pts(), buffer.duration()) {
             (Some(pts), Some(duration)) => Some(pts + duration),
             (pts, _) => pts,
@@ -284,7 +317,6 @@ impl Worker {
         progress.frames += 1;
         progress.position = position.or(progress.position);
         progress.counters = counters;
-        progress.report = Some(outcome.report);
         Ok(())
     }
 
@@ -345,6 +377,11 @@ impl Worker {
             _ => gst::element_error!(self.appsink, gst::StreamError::Failed, ("{}", source)),
         }
     }
+}
+
+/// Whether a frame is neither a gap nor damaged.
+fn is_whole(buffer: &gst::BufferRef) -> bool {
+    !buffer.flags().intersects(gst::BufferFlags::GAP | gst::BufferFlags::CORRUPTED)
 }
 
 fn address(buffer: &gst::BufferRef) -> usize {

@@ -208,7 +208,12 @@ impl Gpu {
                 return self.check(stage);
             }
             Ok(Err(error)) => {
-                self.hung.fetch_or(matches!(error, wgpu::PollError::Timeout), Ordering::AcqRel);
+                if matches!(error, wgpu::PollError::Timeout) {
+                    self.hung.store(true, Ordering::Release);
+                } else {
+                    // If the error follows from the loss of the device, this makes wgpu say so.
+                    let _ = catch_unwind(AssertUnwindSafe(|| self.device.poll(wgpu::PollType::Poll)));
+                }
                 error.to_string()
             }
             Err(_) => "the device was lost".into(),
