@@ -197,10 +197,7 @@ impl Worker {
             stream.leveler.set_settings(&state.settings);
         }
         drop(state);
-        let timing = Timing {
-            time: running_time(&segment, buffer.pts()),
-            votes: is_whole(&buffer),
-        };
+        let timing = Timing { time: running_time(&segment, buffer.pts()), votes: is_whole(&buffer) };
         let frame = match GstFrame::new(buffer, &stream.info, stream.provider.clone()) {
             Ok(frame) => frame,
             Err((buffer, error)) => {

@@ -315,7 +315,8 @@ impl BaseTransformImpl for AutoLevels {
             None => Err(FrameError::Memory("the element is gone".into())),
         });
         *lock(&self.stats) = Stats::default();
-        *lock(&self.streaming) = Some(Streaming { leveler, settings, warned: false, warned_of_frame: false, info: None, provider });
+        *lock(&self.streaming) =
+            Some(Streaming { leveler, settings, warned: false, warned_of_frame: false, info: None, provider });
         Ok(())
     }
 

@@ -105,7 +105,10 @@ impl Drop for GpuBackend {
         if let Some(last) = &self.last
             && !self.gpu.settle(last)
         {
-            log::warn!("the GPU {} does not answer: the memory that it may still use is left to it", self.gpu.info.name);
+            log::warn!(
+                "the GPU {} does not answer: the memory that it may still use is left to it",
+                self.gpu.info.name
+            );
             std::mem::forget(std::mem::take(&mut self.slots));
         }
     }
