@@ -30,6 +30,26 @@ impl FrameMemory for InFlight {
     }
 }
 
+/// What came out of the `appsink`.
+enum Pulled {
+    Frame(Arrived),
+    Event(gst::Event),
+    Other,
+}
+
+/// A sample taken apart, so that the buffer may be ours alone, and levelled in place.
+struct Arrived {
+    buffer: Option<gst::Buffer>,
+    caps: Option<gst::Caps>,
+    segment: Option<gst::Segment>,
+}
+
+impl From<gst::Sample> for Arrived {
+    fn from(sample: gst::Sample) -> Arrived {
+        Arrived { buffer: sample.buffer_owned(), caps: sample.caps_owned(), segment: sample.segment().cloned() }
+    }
+}
+
 /// What belongs to one run of equal caps.
 struct Stream {
     caps: gst::Caps,
@@ -119,34 +139,31 @@ impl Worker {
             if self.shared.lock().finishing && self.output == Output::Open {
                 self.end()?;
             }
-            let Some(object) = self.pull()? else {
-                // Events that came before the preroll frame have been pulled by now.
-                let Some(sample) = preroll.take() else { break };
-                if self.is_prerolled(sample.buffer()) {
-                    // On the way to PLAYING a sink may preroll the same frame again.
-                    continue;
+            match self.pull()? {
+                None => {
+                    // Events that came before the preroll frame have been pulled by now.
+                    let Some(sample) = preroll.take() else { break };
+                    if self.is_prerolled(sample.buffer()) {
+                        // On the way to PLAYING a sink may preroll the same frame again.
+                        continue;
+                    }
+                    self.prerolled = sample.buffer_owned();
+                    self.frame(sample.into())?;
+                    // The output waits for this one frame before it plays.
+                    self.drain()?;
                 }
-                self.prerolled = sample.buffer_owned();
-                self.frame(sample)?;
-                // The output waits for this one frame before it plays.
-                self.drain()?;
-                continue;
-            };
-            match object.downcast::<gst::Sample>() {
-                Ok(sample) => {
-                    preroll.take_if(|preroll| preroll.buffer().map(address) == sample.buffer().map(address));
-                    let seen = self.is_prerolled(sample.buffer());
+                Some(Pulled::Frame(arrived)) => {
+                    let buffer = arrived.buffer.as_deref();
+                    preroll.take_if(|preroll| preroll.buffer().map(address) == buffer.map(address));
+                    let seen = self.is_prerolled(buffer);
                     // Held until now, so that no other buffer can be at its address.
                     self.prerolled = None;
                     if !seen {
-                        self.frame(sample)?;
+                        self.frame(arrived)?;
                     }
                 }
-                Err(object) => {
-                    if let Ok(event) = object.downcast::<gst::Event>() {
-                        self.event(event)?;
-                    }
-                }
+                Some(Pulled::Event(event)) => self.event(event)?,
+                Some(Pulled::Other) => {}
             }
         }
         if ended && self.output == Output::Open {
@@ -160,29 +177,32 @@ impl Worker {
     }
 
     /// Pulls a frame or event of the present epoch; none of a later one, which would be taken for stale.
-    fn pull(&self) -> Result<Option<gst::MiniObject>, Interrupt> {
+    fn pull(&self) -> Result<Option<Pulled>, Interrupt> {
         let _gate = self.shared.gate();
         self.outlet.check_epoch()?;
-        let object = self.appsink.try_pull_object(gst::ClockTime::ZERO);
-        if object.as_ref().is_some_and(|object| object.downcast_ref::<gst::Sample>().is_some()) {
-            let mut state = self.shared.lock();
-            state.queued = state.queued.saturating_sub(1);
-            self.shared.wake.notify_all();
+        let Some(object) = self.appsink.try_pull_object(gst::ClockTime::ZERO) else { return Ok(None) };
+        match object.downcast::<gst::Sample>() {
+            Ok(sample) => {
+                let mut state = self.shared.lock();
+                state.queued = state.queued.saturating_sub(1);
+                self.shared.wake.notify_all();
+                drop(state);
+                // The sample goes while the gate is held: it is the appsink's own, which a fresh start writes to.
+                Ok(Some(Pulled::Frame(sample.into())))
+            }
+            Err(object) => Ok(Some(object.downcast::<gst::Event>().map_or(Pulled::Other, Pulled::Event))),
         }
-        Ok(object)
     }
 
     /// Levels a frame, and sends on what comes out.
-    fn frame(&mut self, sample: gst::Sample) -> Result<(), Interrupt> {
+    fn frame(&mut self, Arrived { buffer, caps, segment }: Arrived) -> Result<(), Interrupt> {
         if self.output == Output::Closed {
             return Ok(());
         }
-        let (Some(caps), Some(segment)) = (sample.caps_owned(), sample.segment().cloned()) else {
+        let (Some(caps), Some(segment)) = (caps, segment) else {
             return Err(FrameError::Memory("a frame came without caps or segment".into()).into());
         };
-        let Some(buffer) = sample.buffer_owned() else { return Ok(()) };
-        // The sample goes first: a buffer that is ours alone is levelled in place.
-        drop(sample);
+        let Some(buffer) = buffer else { return Ok(()) };
         if self.stream.as_ref().is_none_or(|stream| stream.caps != caps) {
             self.drain()?;
             self.stream = Some(self.open(caps)?);
