@@ -73,6 +73,8 @@ pub struct Options {
 pub struct Progress {
     /// Frames that were pushed into the `appsrc`.
     pub frames: u64,
+    /// Those of them whose memory could not be used, and which went on as they came.
+    pub untouched: u64,
     /// Running time at which the last of them ends (begins, if it has no duration).
     pub position: Option<Duration>,
     /// Name of the backend and of its adapter, once the first frame was seen.

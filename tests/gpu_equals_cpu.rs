@@ -11,7 +11,7 @@ use autolevels::frame::{
     Range,
 };
 use autolevels::gpu::pages::PageMemory;
-use autolevels::gpu::{self, Sharing, Tampering};
+use autolevels::gpu::{self, Sharing, Tampering, Trouble};
 use autolevels::grid::Grid;
 use autolevels::levels::curves::Curves;
 use autolevels::levels::statistics::Statistics;
@@ -370,7 +370,7 @@ fn a_wrong_shader_is_noticed() {
 fn a_lost_device_is_an_error() {
     let info = info(Format::Nv12, (160, 90));
     for lost_at in 0..4 {
-        let tampering = Tampering { lost_at: Some(lost_at), ..Tampering::default() };
+        let tampering = Tampering { trouble: Some((lost_at, Trouble::Lost)), ..Tampering::default() };
         let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
         let frames = frames(&info, &Content::ALL, 0);
         for _ in 0..2 {
