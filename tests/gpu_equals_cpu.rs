@@ -15,7 +15,7 @@ use autolevels::gpu::{self, Sharing, Tampering, Trouble};
 use autolevels::grid::Grid;
 use autolevels::levels::curves::Curves;
 use autolevels::levels::statistics::Statistics;
-use common::frames::{Content, TestFrame};
+use common::frames::{Content, TestFrame, windows};
 
 const SLOTS: usize = 3;
 
@@ -295,6 +295,34 @@ fn with_small_workgroups() {
         let tampering = Tampering { threads: Some(threads), ..Tampering::default() };
         let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
         compare(gpu.as_mut(), &info, &Content::ALL, number);
+    }
+}
+
+/// Only the pixels of the window are counted, and a frame that is measured already keeps the window that it had.
+#[test]
+fn windows_are_the_same() {
+    for (number, format) in Format::ALL.iter().enumerate() {
+        let info = info(*format, [(321, 65), (63, 130), (5, 3), (640, 33)][number % 4]);
+        let Some(mut gpu) = open(&info) else { return };
+        let mut cpu = Cpu::new(&info, SLOTS);
+        let backends: [&mut dyn Backend; 2] = [gpu.as_mut(), &mut cpu];
+        let [got, wanted] = backends.map(|backend| {
+            let mut results = Vec::new();
+            for (turn, pair) in windows(&info).chunks(2).enumerate() {
+                for (slot, window) in pair.iter().enumerate() {
+                    let mut frame = frame(&info, Content::ALL[(turn + 3 * slot + number) % 6], turn);
+                    backend.set_window(*window).unwrap();
+                    backend.measure(slot, &mut frame).unwrap();
+                }
+                for slot in 0..pair.len() {
+                    let mut statistics = Statistics::empty(info.range.codes(), Grid::new(&info).chunks());
+                    backend.statistics(slot, &mut statistics).unwrap();
+                    results.push(statistics);
+                }
+            }
+            results
+        });
+        assert!(got == wanted, "{info}");
     }
 }
 

@@ -18,6 +18,7 @@ use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::statistics::Statistics;
 use crate::overlay::marks::Marks;
+use crate::window::Window;
 use apply::Apply;
 use histogram::Measure;
 pub use kernels::Path;
@@ -69,6 +70,11 @@ impl Backend for Cpu {
 
     fn slots(&self) -> usize {
         self.slots.len()
+    }
+
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
+        self.measure.set_window(&window.within(&self.info), &self.info);
+        Ok(())
     }
 
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {

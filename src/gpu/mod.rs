@@ -26,6 +26,7 @@ use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::statistics::{Chunk, Statistics};
 use crate::overlay::marks::Marks;
+use crate::window::Window;
 
 pub use adapter::{AdapterInfo, AdapterKind, adapters, automatic};
 pub use device::{Sharing, Trouble};
@@ -92,6 +93,7 @@ struct GpuBackend {
     overlay: Option<Overlay>,
     /// The constants of the stream.
     stream: wgpu::Buffer,
+    window: Window,
     slots: Vec<Slot>,
     submissions: usize,
     last: Option<Ticket>,
@@ -137,6 +139,7 @@ impl GpuBackend {
             passes,
             overlay: None,
             stream,
+            window: Window::whole(info),
             slots,
             submissions: 0,
             last: None,
@@ -191,6 +194,18 @@ impl Backend for GpuBackend {
 
     fn slots(&self) -> usize {
         self.slots.len()
+    }
+
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
+        let window = window.within(&self.info);
+        if window != self.window {
+            // What is noted was to be measured in the window so far.
+            self.flush()?;
+            let words = geometry::window(&window);
+            self.gpu.queue.write_buffer(&self.stream, geometry::WINDOW_OFFSET, bytemuck::cast_slice(&words));
+            self.window = window;
+        }
+        Ok(())
     }
 
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
