@@ -46,7 +46,8 @@ impl Matrix {
         let gain = |weight: i64| rounded(2 * (ONE - weight) * luma_span, chroma_span);
         let (red_gain, blue_gain) = (gain(red), gain(blue));
         let chroma = |own: usize| {
-            let others = weights.map(|weight| -rounded(weight * chroma_span * ONE, 2 * (ONE - weights[own]) * luma_span));
+            let others =
+                weights.map(|weight| -rounded(weight * chroma_span * ONE, 2 * (ONE - weights[own]) * luma_span));
             let sum: i64 = (0..3).filter(|i| *i != own).map(|i| others[i]).sum();
             std::array::from_fn(|i| if i == own { -sum } else { others[i] } as i32)
         };
@@ -133,11 +134,8 @@ pub struct Places {
 impl Places {
     /// The places in frames as described by `info`; `None` for grey formats.
     pub fn find(info: &FrameInfo) -> Option<Places> {
-        let lanes = if info.format.is_rgb() {
-            [Lane::Red, Lane::Green, Lane::Blue]
-        } else {
-            [Lane::Luma, Lane::Cb, Lane::Cr]
-        };
+        let lanes =
+            if info.format.is_rgb() { [Lane::Red, Lane::Green, Lane::Blue] } else { [Lane::Luma, Lane::Cb, Lane::Cr] };
         let [Some(first), Some(second), Some(third)] = lanes.map(|lane| Place::find(info, lane)) else { return None };
         let shape = &info.planes[third.plane];
         let shift = if info.format.is_rgb() {

@@ -15,7 +15,7 @@ use crate::gpu;
 use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::statistics::Statistics;
-use crate::levels::{Levels, Report};
+use crate::levels::{Levels, Report, has_channels};
 use crate::overlay::marks::Marks;
 use crate::overlay::{Overlay, Shown};
 use crate::settings::{BackendChoice, Mode, Settings};
@@ -322,7 +322,10 @@ impl<M: FrameMemory> Leveler<M> {
     fn attempt(&mut self, index: usize, stage: Stage) -> Result<(), BackendError> {
         let job = &mut self.jobs[index];
         match stage {
-            Stage::Measure => self.backend.measure(job.slot, &mut job.memory),
+            Stage::Measure => {
+                self.backend.count_channels(self.settings.independence > 0.0 && has_channels(&self.info));
+                self.backend.measure(job.slot, &mut job.memory)
+            }
             Stage::Statistics => self.backend.statistics(job.slot, &mut self.statistics),
             Stage::Apply => {
                 let marks = (!job.marks.is_empty()).then_some(&job.marks);

@@ -63,6 +63,9 @@ impl Backend for Failing {
     fn slots(&self) -> usize {
         self.cpu.slots()
     }
+    fn count_channels(&mut self, count: bool) {
+        self.cpu.count_channels(count);
+    }
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
         self.call("measure")?;
         self.cpu.measure(slot, memory)
