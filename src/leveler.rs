@@ -16,7 +16,7 @@ use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::framing::Framing;
 use crate::levels::statistics::Statistics;
-use crate::levels::{Levels, Report};
+use crate::levels::{Levels, Report, has_channels};
 use crate::overlay::marks::Marks;
 use crate::overlay::{Overlay, Shown};
 use crate::settings::{BackendChoice, Mode, Settings};
@@ -348,6 +348,7 @@ impl<M: FrameMemory> Leveler<M> {
         match stage {
             Stage::Measure => {
                 self.backend.set_window(job.window)?;
+                self.backend.count_channels(self.settings.independence > 0.0 && has_channels(&self.info));
                 self.backend.measure(job.slot, &mut job.memory)
             }
             Stage::Statistics => self.backend.statistics(job.slot, &mut self.statistics),
