@@ -28,6 +28,7 @@ use crate::grid::Grid;
 use crate::levels::curves::{Curves, Of};
 use crate::levels::statistics::{Chunk, Statistics};
 use crate::overlay::marks::Marks;
+use crate::settings::{BackendChoice, Settings};
 use crate::window::Window;
 
 pub use adapter::{AdapterInfo, AdapterKind, adapters, automatic};
@@ -45,6 +46,17 @@ use slot::{Drawn, Slot, Work};
 
 /// A texel of a texture is a quad: four words of four samples of a row.
 const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
+
+/// Whether the GPU that these settings choose, if any, reads frames on [`Pages`](pages::Pages) where they lie: for
+/// those who give out memory before there is a backend to ask.
+pub fn expects_pages(settings: &Settings) -> bool {
+    let any = match settings.backend {
+        BackendChoice::Cpu => return false,
+        BackendChoice::Gpu => true,
+        BackendChoice::Auto => false,
+    };
+    adapter::find(&settings.adapter, any).is_ok_and(|(_, adapter)| import::can_import(adapter))
+}
 
 /// Opens the GPU backend for frames as described by `info`, with `slots` of them at a time.
 ///
