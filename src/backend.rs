@@ -33,6 +33,9 @@ pub trait Backend: Send {
     /// What lies beyond the picture is left out, and one unit is left at least.
     fn set_window(&mut self, window: Window) -> Result<(), BackendError>;
 
+    /// Whether R, G and B are counted, too, of the frames that are measured from now on (those that have colours).
+    fn count_channels(&mut self, count: bool);
+
     /// Starts to measure the frame in `slot`. A GPU may put the work off until something waits for it, so
     /// that it goes together with an earlier frame's `apply`.
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError>;

@@ -16,7 +16,7 @@ use crate::grid::Grid;
 use crate::levels::curves::Curves;
 use crate::levels::framing::Framing;
 use crate::levels::statistics::Statistics;
-use crate::levels::{Levels, Report};
+use crate::levels::{Levels, Report, has_channels};
 use crate::overlay::marks::Marks;
 use crate::overlay::{Overlay, Shown};
 use crate::settings::{BackendChoice, Mode, Settings};
@@ -59,7 +59,7 @@ pub struct Counters {
     pub frames: u64,
     /// Scenes that started afresh.
     pub cuts: u64,
-    /// Times that the GPU failed and the CPU took over.
+    /// Times that the GPU failed, or could not take such frames, and the CPU took over.
     pub failovers: u64,
     /// Time spent so far starting and awaiting measurements, deciding, and starting and awaiting output.
     pub measure: Duration,
@@ -126,6 +126,7 @@ impl<M: FrameMemory> Leveler<M> {
         let gpu_depth = asked.unwrap_or(if live { 0 } else { HIDING_DEPTH });
         let cpu_depth = asked.unwrap_or(0);
         let adapter = &settings.adapter;
+        let mut failure = None;
         let (backend, depth) = match settings.backend {
             BackendChoice::Cpu => (cpu(info, cpu_depth), cpu_depth),
             BackendChoice::Gpu => (gpu::open(info, gpu_depth + 1, adapter, true)?, gpu_depth),
@@ -133,11 +134,16 @@ impl<M: FrameMemory> Leveler<M> {
                 Ok(backend) => (backend, gpu_depth),
                 Err(reason) => {
                     log::info!("levels on the CPU: {reason}");
+                    // Many machines have no GPU; that there is one which does not work is worth a word.
+                    failure = Some(reason).filter(|reason| !matches!(reason, BackendError::NoAdapter { .. }));
                     (cpu(info, cpu_depth), cpu_depth)
                 }
             },
         };
-        Ok(Leveler::with_backend(info, settings, backend, depth))
+        let mut leveler = Leveler::with_backend(info, settings, backend, depth);
+        leveler.counters.failovers = u64::from(failure.is_some());
+        leveler.failure = failure;
+        Ok(leveler)
     }
 
     /// A leveler on a backend of the caller's choice, with `depth` frames in flight.
@@ -189,7 +195,7 @@ impl<M: FrameMemory> Leveler<M> {
         self.counters
     }
 
-    /// Why the GPU was given up, once after it happened.
+    /// Why the GPU was given up, at the start or since, once after it happened.
     pub fn take_failure(&mut self) -> Option<BackendError> {
         self.failure.take()
     }
@@ -330,8 +336,10 @@ impl<M: FrameMemory> Leveler<M> {
                 }
             }
         };
-        if let Err(error) = again {
-            self.jobs[index].step = Step::Failed(error);
+        let job = &mut self.jobs[index];
+        // Of several errors the first tells why.
+        if let (Err(error), false) = (again, matches!(job.step, Step::Failed(_))) {
+            job.step = Step::Failed(error);
         }
     }
 
@@ -340,6 +348,7 @@ impl<M: FrameMemory> Leveler<M> {
         match stage {
             Stage::Measure => {
                 self.backend.set_window(job.window)?;
+                self.backend.count_channels(self.settings.independence > 0.0 && has_channels(&self.info));
                 self.backend.measure(job.slot, &mut job.memory)
             }
             Stage::Statistics => self.backend.statistics(job.slot, &mut self.statistics),

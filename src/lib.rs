@@ -47,6 +47,7 @@ use gst::glib;
 
 pub mod backend;
 pub mod bridge;
+mod colour;
 pub mod cpu;
 pub mod element;
 pub mod frame;

@@ -159,7 +159,7 @@ fn applies_exactly() {
             [&keep, &keep, &one],
             [&keep, &keep, &keep],
         ] {
-            check_apply(&info, Content::Noise, &Curves { tables: tables.map(Vec::clone) });
+            check_apply(&info, Content::Noise, &Curves::new(tables.map(Vec::clone)));
         }
     }
 }
@@ -168,10 +168,10 @@ fn applies_exactly() {
 fn curves_of_one_frame_do_not_stay_for_the_next() {
     let info = FrameInfo::new(Format::Nv12, 66, 34, Range::LIMITED, LumaWeights::BT709);
     let sequence = [
-        Curves { tables: [scrambled(1), chroma(1.5), chroma(1.5)] },
+        Curves::new([scrambled(1), chroma(1.5), chroma(1.5)]),
         Curves::identity(256),
-        Curves { tables: [stretch(1.5, 20.0), chroma(1.5), scrambled(4)] },
-        Curves { tables: [stretch(1.5, 20.0), chroma(1.5), chroma(1.5)] },
+        Curves::new([stretch(1.5, 20.0), chroma(1.5), scrambled(4)]),
+        Curves::new([stretch(1.5, 20.0), chroma(1.5), chroma(1.5)]),
     ];
     for (mut cpu, name) in backends(&info) {
         for (index, curves) in sequence.iter().enumerate() {
@@ -192,7 +192,7 @@ fn memory_that_is_too_small_is_an_error() {
     let mut cpu = Cpu::new(&large, 1);
     let mut frame = TestFrame::new(&small, Content::Noise, 0, 0);
     assert!(matches!(cpu.measure(0, &mut frame), Err(BackendError::Frame(_))));
-    let curves = Curves { tables: [scrambled(1), scrambled(1), scrambled(1)] };
+    let curves = Curves::new([scrambled(1), scrambled(1), scrambled(1)]);
     let before = frame.input_planes().to_vec();
     assert!(matches!(cpu.apply(0, &mut frame, &curves), Err(BackendError::Frame(_))));
     assert!(frame.input_planes() == before);
@@ -211,7 +211,7 @@ proptest! {
         gain in 0.2..6.0f64, black in 0.0..200.0f64,
     ) {
         let info = FrameInfo::new(format, width, height, Range::LIMITED, LumaWeights::BT601);
-        let curves = Curves { tables: [stretch(gain, black), chroma(gain), chroma(gain)] };
+        let curves = Curves::new([stretch(gain, black), chroma(gain), chroma(gain)]);
         for (mut cpu, name) in backends(&info) {
             let mut frame = TestFrame::new(&info, content, seed, padding);
             let statistics = oracle::measure(&info, frame.input_planes());

@@ -15,7 +15,7 @@ fn offered() -> impl Iterator<Item = &'static Setting> {
 pub fn specs() -> Vec<glib::ParamSpec> {
     let stats = glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
         .nick("Statistics")
-        .blurb("Frames, backend, adapter, cuts, late frames, failovers, mean times of measure, decide and apply in ns")
+        .blurb("Frames, backend, adapter, cuts, late and untouched frames, failovers, mean times of measure, decide and apply in ns")
         .read_only()
         .build();
     offered().map(spec).chain([stats]).collect()

@@ -70,6 +70,10 @@ impl Backend for Failing {
     fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
         self.cpu.set_window(window)
     }
+
+    fn count_channels(&mut self, count: bool) {
+        self.cpu.count_channels(count);
+    }
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
         self.call("measure")?;
         self.cpu.measure(slot, memory)
