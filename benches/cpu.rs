@@ -27,8 +27,8 @@ fn curves() -> [(&'static str, Curves); 2] {
     let chroma = || table(|x| 128.0 + 1.3 * (x - 128.0));
     let gamma = |x: f64| 255.0 * (x / 255.0).powf(0.8);
     [
-        ("line", Curves { tables: [table(|x| 1.3 * x - 21.0), chroma(), chroma()] }),
-        ("table", Curves { tables: [table(gamma), chroma(), chroma()] }),
+        ("line", Curves::new([table(|x| 1.3 * x - 21.0), chroma(), chroma()])),
+        ("table", Curves::new([table(gamma), chroma(), chroma()])),
     ]
 }
 

@@ -70,7 +70,7 @@ fn soak(what: &str, mut step: impl FnMut(usize)) {
     // GLib ends its spare threads after a while.
     assert!(after.threads <= before.threads && after.files == before.files, "{what}: {before:?} {after:?}");
     // One frame in a hundred forgotten, or sixteen bytes of each, would be more than this in a long run.
-    let most = 2048 + (frames - warm) as u64 * FRAME_KIB.max(1) / 100;
+    let most = 2048 + (frames - warm) as u64 * FRAME_KIB / 100;
     let grown = after.resident_kib.saturating_sub(before.resident_kib);
     assert!(grown < most.min(8192), "{what}: grown by {grown} KiB");
 }

@@ -244,7 +244,7 @@ impl Worker {
             state.settings.clone()
         };
         let leveler = Leveler::new(&frames, &settings, self.options.live).map_err(Interrupt::Failed)?;
-        let provider = output::pooled(&caps, &info)?;
+        let provider = output::pooled(&caps, &info, leveler.uses_pages())?;
         if self.options.live {
             self.announce_latency(&info, leveler.depth());
         }

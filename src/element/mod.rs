@@ -16,6 +16,27 @@
 //!
 //! Those marked as controllable follow a `GstController` in stream time.
 //!
+//! In a Rust program:
+//!
+//! ```
+//! use gst::prelude::*;
+//!
+//! gst::init()?;
+//! autolevels::plugin_register_static()?;
+//! let line = "videotestsrc num-buffers=25 ! autolevels name=levels max-gain=6 ! fakesink";
+//! let pipeline = gst::parse::launch(line)?.downcast::<gst::Pipeline>().expect("the line is a pipeline");
+//! let levels = pipeline.by_name("levels").expect("it is in the line");
+//! levels.set_property("strength", 0.8);
+//! pipeline.set_state(gst::State::Playing)?;
+//! let kinds = [gst::MessageType::Eos, gst::MessageType::Error];
+//! let end = pipeline.bus().and_then(|bus| bus.timed_pop_filtered(gst::ClockTime::NONE, &kinds));
+//! assert_eq!(end.map(|message| message.type_()), Some(gst::MessageType::Eos));
+//! let stats = levels.property::<gst::Structure>("stats");
+//! assert_eq!(stats.get::<u64>("frames")?, 25);
+//! pipeline.set_state(gst::State::Null)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What happens to frames
 //!
 //! * With strength 0, mode off, or when the curve changes nothing, the very buffer that came goes on; it is

@@ -9,6 +9,7 @@ use autolevels::gpu::{self, Tampering};
 use autolevels::levels::curves::Curves;
 use autolevels::levels::statistics::Statistics;
 use autolevels::overlay::marks::Marks;
+use autolevels::window::Window;
 
 /// Everything that a backend is asked to do.
 pub const STAGES: [&str; 5] = ["measure", "statistics", "apply", "flush", "finish"];
@@ -57,6 +58,14 @@ impl Backend for Failing {
 
     fn slots(&self) -> usize {
         self.cpu.slots()
+    }
+
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
+        self.cpu.set_window(window)
+    }
+
+    fn count_channels(&mut self, count: bool) {
+        self.cpu.count_channels(count);
     }
 
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
