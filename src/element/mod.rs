@@ -23,6 +23,8 @@
 //!   alone and written to a buffer from the negotiated pool, with timestamps, flags and metas copied.
 //! * Buffers with the flags GAP or CORRUPTED are levelled by the present curve and not measured: they look like
 //!   their neighbours, and do not sway them. If their memory is unusable they go on untouched.
+//! * Alpha is straight, not premultiplied: its bytes stay, colours are levelled as they are, and pixels with an alpha
+//!   of 0 do not vote.
 //! * The levels start afresh after a flush, a change of caps, or a new stream; also when timestamps go back or
 //!   jump. A discontinuity alone changes nothing, as dropped late frames mark one.
 //! * `black` must lie below `white`: the element does not start otherwise. While it runs, a pair in the wrong
