@@ -5,14 +5,17 @@
 //! A *site* is what one chroma sample of each kind stands for: 2 × 2 pixels at 4:2:0, one pixel in RGB formats. Its
 //! pixels take the chroma of their site, the nearest for every siting, and its luma is the mean of its pixels'.
 
-use crate::frame::{FrameInfo, Lane, LumaWeights, Range};
+use std::ops::Range;
+
+use crate::frame::{self, FrameInfo, Lane, LumaWeights};
+use crate::window::Window;
 
 const ONE: i64 = 1 << 16;
 /// What rounds a sum in 1/65536.
 const HALF: i32 = 1 << 15;
 
 /// Codes from black to white, and the codes that chroma spans.
-pub fn spans(range: &Range) -> (i64, i64) {
+pub fn spans(range: &frame::Range) -> (i64, i64) {
     let luma = i64::from(range.white) - i64::from(range.black);
     let chroma = if range.black == 0 { luma } else { (luma * 224 + 109) / 219 };
     (luma, chroma)
@@ -153,10 +156,24 @@ impl Places {
     }
 }
 
+impl Places {
+    /// The sites of a window, across and down: those that lie in it whole, or, where none does, those that it touches.
+    pub fn within(&self, window: &Window, info: &FrameInfo) -> [Range<usize>; 2] {
+        let [across, down] = self.shift;
+        [sites(window.pixels(info), info.width, across), sites(window.top..window.bottom, info.height, down)]
+    }
+}
+
+fn sites(pixels: Range<usize>, length: usize, shift: u32) -> Range<usize> {
+    let (least, up) = (|pixel: usize| pixel >> shift, |pixel: usize| pixel.div_ceil(1 << shift));
+    let whole = up(pixels.start)..if pixels.end == length { up(length) } else { least(pixels.end) };
+    if whole.is_empty() { least(pixels.start)..up(pixels.end) } else { whole }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Format;
+    use crate::frame::{Format, Range};
 
     fn info(format: Format, width: usize, height: usize, range: Range, weights: LumaWeights) -> FrameInfo {
         FrameInfo::new(format, width, height, range, weights)
@@ -168,9 +185,9 @@ mod tests {
             for weights in [LumaWeights::BT601, LumaWeights::BT709, LumaWeights::BT2020] {
                 let matrix = Matrix::new(&info(Format::Y444, 8, 8, range, weights));
                 for (luma, cb, cr) in [(90, 100, 150), (128, 128, 128), (60, 140, 120), (200, 125, 131)] {
-                    let rgb = matrix.offsets(cb, cr).map(|offset| i32::from(luma) + offset);
+                    let rgb = matrix.offsets(cb, cr).map(|offset| luma + offset);
                     // From a grey of the same luma.
-                    let change = rgb.map(|x| x - i32::from(luma));
+                    let change = rgb.map(|x| x - luma);
                     assert!(matrix.luma(change).abs() <= 1);
                     let [b, r] = matrix.chroma(change);
                     assert!((b - i32::from(cb) + 128).abs() <= 1 && (r - i32::from(cr) + 128).abs() <= 1);
@@ -185,6 +202,19 @@ mod tests {
         for change in [-200, -1, 0, 7, 255] {
             assert_eq!((matrix.luma([change; 3]), matrix.chroma([change; 3])), (change, [0; 2]));
         }
+    }
+
+    #[test]
+    fn a_window_has_the_sites_that_lie_in_it_whole_or_those_it_touches() {
+        let within = |format, (left, right, top, bottom)| {
+            let info = info(format, 21, 11, Range::LIMITED, LumaWeights::BT709);
+            Places::find(&info).map(|places| places.within(&Window { left, right, top, bottom }, &info))
+        };
+        assert_eq!(within(Format::Nv12, (0, 6, 0, 11)), Some([0..11, 0..6]));
+        assert_eq!(within(Format::Nv12, (1, 3, 3, 8)), Some([2..6, 2..4]));
+        assert_eq!(within(Format::Nv12, (5, 6, 5, 6)), Some([10..11, 2..3]));
+        assert_eq!(within(Format::Yuy2, (1, 3, 3, 8)), Some([1..3, 3..8]));
+        assert_eq!(within(Format::Bgra, (1, 3, 3, 8)), Some([1..3, 3..8]));
     }
 
     #[test]

@@ -11,11 +11,11 @@ use autolevels::frame::{
     Range,
 };
 use autolevels::gpu::pages::PageMemory;
-use autolevels::gpu::{self, Sharing, Tampering};
+use autolevels::gpu::{self, Sharing, Tampering, Trouble};
 use autolevels::grid::Grid;
 use autolevels::levels::curves::{Curves, Of};
 use autolevels::levels::statistics::Statistics;
-use common::frames::{Content, TestFrame};
+use common::frames::{Content, TestFrame, windows};
 
 const SLOTS: usize = 3;
 
@@ -314,6 +314,35 @@ fn with_small_workgroups() {
     }
 }
 
+/// Only the pixels of the window are counted, and a frame that is measured already keeps the window that it had.
+#[test]
+fn windows_are_the_same() {
+    for (number, format) in Format::ALL.iter().enumerate() {
+        let info = info(*format, [(321, 65), (63, 130), (5, 3), (640, 33)][number % 4]);
+        let Some(mut gpu) = open(&info) else { return };
+        let mut cpu = Cpu::new(&info, SLOTS);
+        let backends: [&mut dyn Backend; 2] = [gpu.as_mut(), &mut cpu];
+        let [got, wanted] = backends.map(|backend| {
+            let mut results = Vec::new();
+            for (turn, pair) in windows(&info).chunks(2).enumerate() {
+                for (slot, window) in pair.iter().enumerate() {
+                    let mut frame = frame(&info, Content::ALL[(turn + 3 * slot + number) % 6], turn);
+                    backend.count_channels(slot != 1);
+                    backend.set_window(*window).unwrap();
+                    backend.measure(slot, &mut frame).unwrap();
+                }
+                for slot in 0..pair.len() {
+                    let mut statistics = Statistics::empty(info.range.codes(), Grid::new(&info).chunks());
+                    backend.statistics(slot, &mut statistics).unwrap();
+                    results.push(statistics);
+                }
+            }
+            results
+        });
+        assert!(got == wanted, "{info}");
+    }
+}
+
 /// Several streams share a device, each from its own thread.
 #[test]
 fn streams_beside_each_other() {
@@ -389,7 +418,7 @@ fn a_wrong_shader_is_noticed() {
 fn a_lost_device_is_an_error() {
     let info = info(Format::Nv12, (160, 90));
     for lost_at in 0..4 {
-        let tampering = Tampering { lost_at: Some(lost_at), ..Tampering::default() };
+        let tampering = Tampering { trouble: Some((lost_at, Trouble::Lost)), ..Tampering::default() };
         let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
         let frames = frames(&info, &Content::ALL, 0);
         for _ in 0..2 {

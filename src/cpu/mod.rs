@@ -22,6 +22,7 @@ use crate::grid::Grid;
 use crate::levels::curves::{Curves, Of};
 use crate::levels::statistics::Statistics;
 use crate::overlay::marks::Marks;
+use crate::window::Window;
 use apply::Apply;
 use channels::Channels;
 use histogram::Measure;
@@ -82,6 +83,13 @@ impl Backend for Cpu {
 
     fn slots(&self) -> usize {
         self.slots.len()
+    }
+
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
+        let window = window.within(&self.info);
+        self.measure.set_window(&window, &self.info);
+        self.channels.set_window(&window);
+        Ok(())
     }
 
     fn count_channels(&mut self, count: bool) {

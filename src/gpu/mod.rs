@@ -13,6 +13,7 @@ mod geometry;
 mod memory;
 mod overlay;
 mod passes;
+mod pretend;
 mod slot;
 
 use std::sync::Arc;
@@ -27,9 +28,12 @@ use crate::grid::Grid;
 use crate::levels::curves::{Curves, Of};
 use crate::levels::statistics::{Chunk, Statistics};
 use crate::overlay::marks::Marks;
+use crate::settings::{BackendChoice, Settings};
+use crate::window::Window;
 
 pub use adapter::{AdapterInfo, AdapterKind, adapters, automatic};
-pub use device::Sharing;
+pub use device::{Sharing, Trouble};
+pub use pretend::pretend;
 
 use channels::Channels;
 use device::{Gpu, Ticket};
@@ -43,6 +47,17 @@ use slot::{Drawn, Slot, Work};
 /// A texel of a texture is a quad: four words of four samples of a row.
 const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
 
+/// Whether the GPU that these settings choose, if any, reads frames on [`Pages`](pages::Pages) where they lie: for
+/// those who give out memory before there is a backend to ask.
+pub fn expects_pages(settings: &Settings) -> bool {
+    let any = match settings.backend {
+        BackendChoice::Cpu => return false,
+        BackendChoice::Gpu => true,
+        BackendChoice::Auto => false,
+    };
+    adapter::find(&settings.adapter, any).is_ok_and(|(_, adapter)| import::can_import(adapter))
+}
+
 /// Opens the GPU backend for frames as described by `info`, with `slots` of them at a time.
 ///
 /// `adapter` is part of an adapter's name or its index, empty for the best. With `any`, an adapter of type CPU
@@ -52,6 +67,9 @@ const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
 /// [`BackendError::NoAdapter`] if none fits, [`BackendError::TooLarge`] if the frames do not fit its limits,
 /// [`BackendError::Gpu`] if it cannot be opened or has no memory for the slots.
 pub fn open(info: &FrameInfo, slots: usize, adapter: &str, any: bool) -> Result<Box<dyn Backend>, BackendError> {
+    if let Some(open) = pretend::find(adapter) {
+        return open(info, slots);
+    }
     let gpu = Gpu::shared(adapter, any)?;
     Ok(Box::new(GpuBackend::new(gpu, info, slots, &Tampering::default())?))
 }
@@ -66,8 +84,8 @@ pub struct Tampering {
     pub threads: Option<u32>,
     /// A piece of the shaders' source and what takes its place.
     pub edit: Option<(&'static str, &'static str)>,
-    /// The device is lost at this submission, counted from 0.
-    pub lost_at: Option<usize>,
+    /// What goes wrong, and at which submission, counted from 0.
+    pub trouble: Option<(usize, Trouble)>,
 }
 
 /// Opens a tampered backend on any adapter.
@@ -98,19 +116,25 @@ struct GpuBackend {
     edit: Option<(&'static str, &'static str)>,
     /// The constants of the stream.
     stream: wgpu::Buffer,
+    window: Window,
     slots: Vec<Slot>,
     submissions: usize,
     last: Option<Ticket>,
-    lost_at: Option<usize>,
+    trouble: Option<(usize, Trouble)>,
 }
 
 impl Drop for GpuBackend {
-    /// The GPU may be at work on frames' memory: that must not be given back before it is done.
+    /// The GPU may be at work on frames' memory: that must not be given back before it is done, and never if it does
+    /// not answer.
     fn drop(&mut self) {
         if let Some(last) = &self.last
-            && let Err(error) = self.gpu.wait(last, "closing")
+            && !self.gpu.settle(last)
         {
-            log::debug!("{error}");
+            log::warn!(
+                "the GPU {} does not answer: the memory that it may still use is left to it",
+                self.gpu.info.name
+            );
+            std::mem::forget(std::mem::take(&mut self.slots));
         }
     }
 }
@@ -141,10 +165,11 @@ impl GpuBackend {
             unmarked: Marks::none(info.planes.len()),
             edit: how.edit,
             stream,
+            window: Window::whole(info),
             slots,
             submissions: 0,
             last: None,
-            lost_at: how.lost_at,
+            trouble: how.trouble,
         })
     }
 }
@@ -199,6 +224,18 @@ impl Backend for GpuBackend {
 
     fn slots(&self) -> usize {
         self.slots.len()
+    }
+
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
+        let window = window.within(&self.info);
+        if window != self.window {
+            // What is noted was to be measured in the window so far.
+            self.flush()?;
+            let words = geometry::window(&window);
+            self.gpu.queue.write_buffer(&self.stream, geometry::WINDOW_OFFSET, bytemuck::cast_slice(&words));
+            self.window = window;
+        }
+        Ok(())
     }
 
     fn count_channels(&mut self, count: bool) {
@@ -293,8 +330,8 @@ impl Backend for GpuBackend {
             return Ok(());
         }
         self.gpu.check(STAGE)?;
-        if self.lost_at == Some(self.submissions) {
-            self.gpu.lose();
+        if let Some((_, trouble)) = self.trouble.filter(|(at, _)| *at == self.submissions) {
+            self.gpu.make(trouble);
         }
         self.submissions += 1;
         let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());

@@ -3,15 +3,17 @@
 //! Pure and deterministic: no GPU, no pipeline, no clock of its own. Within, levels are in 8-bit codes at every
 //! depth, and times in seconds of running time.
 //!
-//! [`points`] finds where the levels of a frame lie, `look` is what is kept of a frame, `exposure` tells whether the
-//! light changed, `cut` whether the scene did, `memory` holds the levels over time and `cast` those of the channels
-//! against luma's, `stretch`, `equalize` and `tone` make a tone of them, and [`curves`] draws it into tables.
+//! [`framing`] says which part of a picture votes, [`points`] finds where the levels of a frame lie, `look` is what is
+//! kept of a frame, `exposure` tells whether the light changed, `cut` whether the scene did, `memory` holds the levels
+//! over time and `cast` those of the channels against luma's, `stretch`, `equalize` and `tone` make a tone of them,
+//! and [`curves`] draws it into tables.
 
 mod cast;
 pub mod curves;
 mod cut;
 mod equalize;
 mod exposure;
+pub mod framing;
 mod look;
 mod memory;
 mod normal;
@@ -25,6 +27,7 @@ mod tone;
 use crate::frame::{FrameInfo, Lane};
 use crate::grid::Grid;
 use crate::settings::{Chroma, Mode, Settings};
+use crate::window::Window;
 use cast::{Cast, Pace};
 use curves::{Curves, Drawer, Of};
 use equalize::Warp;
@@ -85,6 +88,9 @@ pub struct Levels {
     cast: Cast,
     /// The clipping that the held ends were made with.
     clip: (f64, f64),
+    window: Window,
+    /// Which chunks speak for the window.
+    speaks: Vec<bool>,
     now: Look,
     distribution: Distribution,
     fitter: Fitter,
@@ -104,9 +110,19 @@ impl Levels {
             since: 0.0,
             cast: Cast::default(),
             clip: (0.0, 0.0),
+            window: Window::whole(info),
+            speaks: vec![true; Grid::new(info).chunks()],
             now: Look::new(),
             distribution: Distribution::default(),
             fitter: Fitter::new(Grid::new(info).across()),
+        }
+    }
+
+    /// Tells which part of the picture votes in the frames to come, those that it was measured in.
+    pub fn set_window(&mut self, window: Window) {
+        if window != self.window {
+            self.speaks = window.chunks(&Grid::new(&self.info));
+            self.window = window;
         }
     }
 
@@ -134,7 +150,7 @@ impl Levels {
             return self.unmoved();
         }
         let clip = (share(settings.clip_low / 100.0, 0.25), share(settings.clip_high / 100.0, 0.25));
-        self.now.fill(&self.distribution, &statistics.chunks, unit(&range), clip);
+        self.now.fill(&self.distribution, &statistics.chunks, &self.speaks, unit(&range), clip);
         let tuning = self.tuning(settings);
         let (memory, change) = self.remember(settings, clip, &tuning);
         self.step_cast(statistics, settings, &tuning, &memory, (delta.unwrap_or(0.0), change.cut));
@@ -151,7 +167,9 @@ impl Levels {
 
     /// Forgets all frames so far: the next one starts afresh.
     pub fn reset(&mut self) {
+        let window = self.window;
         *self = Levels::new(&self.info);
+        self.set_window(window);
     }
 
     fn unmoved(&mut self) -> &Decision {
