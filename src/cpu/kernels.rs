@@ -11,6 +11,9 @@ pub enum Path {
     /// AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// AVX-512 with VBMI.
+    #[cfg(target_arch = "x86_64")]
+    Vbmi,
 }
 
 impl Path {
@@ -19,6 +22,8 @@ impl Path {
         Path::Plain,
         #[cfg(target_arch = "x86_64")]
         Path::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Path::Vbmi,
     ];
 
     /// Whether this processor has what the path needs.
@@ -27,6 +32,13 @@ impl Path {
             Path::Plain => true,
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vbmi => {
+                Path::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi")
+            }
         }
     }
 
@@ -41,6 +53,8 @@ impl Path {
             Path::Plain => "CPU",
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => "CPU (AVX2)",
+            #[cfg(target_arch = "x86_64")]
+            Path::Vbmi => "CPU (AVX-512)",
         }
     }
 }
@@ -182,6 +196,9 @@ macro_rules! on_path {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a backend is only made with a path that this processor has, see Cpu::with.
             Path::Avx2 => unsafe { $crate::cpu::x86::$name($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Path::Vbmi => unsafe { $crate::cpu::vbmi::$name($($argument),*) },
         }
     };
 }

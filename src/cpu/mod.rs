@@ -14,6 +14,8 @@ mod overlay;
 pub(crate) mod pool;
 mod sites;
 #[cfg(target_arch = "x86_64")]
+mod vbmi;
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::backend::{Backend, BackendError};
@@ -86,7 +88,9 @@ impl Backend for Cpu {
     }
 
     fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
-        self.measure.set_window(&window.within(&self.info), &self.info);
+        let window = window.within(&self.info);
+        self.measure.set_window(&window, &self.info);
+        self.channels.set_window(&window);
         Ok(())
     }
 

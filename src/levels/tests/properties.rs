@@ -31,16 +31,28 @@ fn hostile_statistics() -> impl Strategy<Value = Statistics> {
     let luma = lengths.prop_flat_map(move |n| prop::collection::vec(count(), n));
     let sizes = prop_oneof![3 => Just(40usize), 1 => 0..600usize];
     let chunks = sizes.prop_flat_map(move |n| prop::collection::vec(chunks.clone(), n));
-    (luma, chunks).prop_map(|(luma, chunks)| Statistics { luma, chunks, ..Statistics::default() })
+    let lengths = prop_oneof![3 => Just(256usize), 1 => 0..400usize];
+    let channels = lengths.prop_flat_map(move |n| prop::array::uniform4(prop::collection::vec(count(), n)));
+    (luma, chunks, channels).prop_map(|(luma, chunks, channels)| Statistics { luma, chunks, channels })
 }
 
 fn any_settings() -> impl Strategy<Value = Settings> {
     let share = || prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64];
     let modes = prop_oneof![Just(Mode::Stretch), Just(Mode::Equalize), Just(Mode::Off)];
-    let rest = (0.0..=25.0f64, 0.0..=25.0f64, prop_oneof![Just(1.0), Just(4.0), 1.0..=100.0f64], any::<bool>());
+    let gains = prop_oneof![Just(1.0), Just(4.0), 1.0..=100.0f64];
+    let rest = (0.0..=25.0f64, 0.0..=25.0f64, gains, any::<bool>(), share());
     let smoothing = prop_oneof![Just(0.0), Just(0.5), 0.0..=60.0f64];
     (modes, share(), share(), share(), share(), smoothing, share(), rest).prop_map(
-        |(mode, strength, black, white, midtone, smoothing, cut, (clip_low, clip_high, max_gain, keep))| Settings {
+        |(
+            mode,
+            strength,
+            black,
+            white,
+            midtone,
+            smoothing,
+            cut,
+            (clip_low, clip_high, max_gain, keep, independence),
+        )| Settings {
             mode,
             strength,
             black: black.min(0.9 * white),
@@ -51,6 +63,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
             clip_low,
             clip_high,
             max_gain,
+            independence,
             chroma: if keep { Chroma::Keep } else { Chroma::Follow },
             ..Settings::default()
         },
@@ -82,7 +95,8 @@ proptest! {
         let range = if full { Range::FULL } else { Range::LIMITED };
         for format in [Format::I420, Format::Rgba, Format::Gray8] {
             let info = info(format, range);
-            let statistics = flat(code, &info);
+            let mut statistics = flat(code, &info);
+            statistics.channels = std::array::from_fn(|_| statistics.luma.clone());
             let curves = Levels::new(&info).decide(&statistics, &settings, None).curves.clone();
             prop_assert!(same(&curves, code), "{format:?} {code}: {:?}", curves.tables[0]);
         }
