@@ -76,7 +76,8 @@ fn cuts_in_a_part_of_the_picture_are_no_cuts() {
         0 => 0.3 + 0.3 * hills(y, x),
         _ => 1.0 - 0.8 * hills(2.0 * x, y),
     };
-    let scenes: [(&str, &dyn Fn(f64, f64, usize) -> f64); 2] = [("inset", &inset), ("halves", &halves)];
+    type Light = dyn Fn(f64, f64, usize) -> f64;
+    let scenes: [(&str, &Light); 2] = [("inset", &inset), ("halves", &halves)];
     for (name, light) in scenes {
         let mut watch = Watch::new(25.0);
         watch.play(80, light, bright);
@@ -89,7 +90,7 @@ fn cuts_in_a_part_of_the_picture_are_no_cuts() {
 fn a_neon_sign_blinks_and_a_lens_zooms() {
     let mut watch = Watch::new(25.0);
     let sign = |x: f64, y: f64, frame: usize| {
-        if frame / 4 % 2 == 0 && x > 200.0 && y < 100.0 { 1.5 } else { hills(x, y) }
+        if (frame / 4).is_multiple_of(2) && x > 200.0 && y < 100.0 { 1.5 } else { hills(x, y) }
     };
     watch.play(80, sign, |light, _| 20.0 + 60.0 * light);
     assert!(watch.largest_step(1) <= 1.0, "sign: {}", watch.largest_step(1));
