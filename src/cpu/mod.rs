@@ -14,6 +14,8 @@ mod overlay;
 pub(crate) mod pool;
 mod sites;
 #[cfg(target_arch = "x86_64")]
+mod vbmi;
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::backend::{Backend, BackendError};
