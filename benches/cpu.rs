@@ -27,8 +27,8 @@ fn curves() -> [(&'static str, Curves); 2] {
     let chroma = || table(|x| 128.0 + 1.3 * (x - 128.0));
     let gamma = |x: f64| 255.0 * (x / 255.0).powf(0.8);
     [
-        ("line", Curves { tables: [table(|x| 1.3 * x - 21.0), chroma(), chroma()] }),
-        ("table", Curves { tables: [table(gamma), chroma(), chroma()] }),
+        ("line", Curves::new([table(|x| 1.3 * x - 21.0), chroma(), chroma()])),
+        ("table", Curves::new([table(gamma), chroma(), chroma()])),
     ]
 }
 
@@ -65,7 +65,7 @@ fn formats_and_sizes(criterion: &mut Criterion) {
     for (format, size) in formats.into_iter().chain(sizes) {
         let info = info(format, size);
         let mut group = criterion.benchmark_group(format!("{info}, threads 1"));
-        let bytes: usize = info.planes.iter().map(|plane| plane.samples * plane.rows).sum();
+        let bytes: usize = info.planes.iter().map(|plane| plane.bytes * plane.rows).sum();
         group.throughput(Throughput::Bytes(bytes as u64));
         let mut cpu = Cpu::with(&info, 1, Path::best(), 1);
         let mut frame = TestFrame::new(&info, Content::Natural, 1, 0);

@@ -5,6 +5,7 @@
 //! faster likes for what the processor has (see [`Path`]). Nothing is allocated per frame.
 
 mod apply;
+mod deep;
 mod histogram;
 mod kernels;
 mod overlay;
@@ -48,7 +49,7 @@ impl Cpu {
         assert!(path.is_available(), "this processor does not have {}", path.name());
         assert!(threads > 0, "the CPU backend works on one thread at least");
         let grid = Grid::new(info);
-        let empty = Statistics::empty(info.range.codes(), grid.chunks());
+        let empty = Statistics::empty(info.range.bins(), grid.chunks());
         Cpu {
             info: info.clone(),
             measure: Measure::new(info, grid, path, threads),

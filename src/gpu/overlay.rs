@@ -1,13 +1,13 @@
 //! The pass that applies a frame with marks, in place of the usual one. Made when marks are first asked for.
 
-use crate::frame::{FrameInfo, TEXEL};
-use crate::overlay::marks::Marks;
+use crate::frame::FrameInfo;
+use crate::overlay::marks::{Deepen, Marks};
 use crate::overlay::most_texels;
 
 use super::device::{Gpu, Ticket};
-use super::geometry::QUAD;
+use super::geometry::{QUAD, WORD};
 use super::memory::Upload;
-use super::passes::{Kind, MOST_PLANES, Pass, SHADERS, bind, pass};
+use super::passes::{Kind, MOST_PLANES, Pass, bind, deep_constants, pass, shaders};
 
 /// The bindings of its first group.
 const OVERLAY: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::Read, Kind::Read];
@@ -31,12 +31,17 @@ pub struct Drawing {
 impl Overlay {
     /// Compiles the pass for frames as described by `info`.
     pub fn new(gpu: &Gpu, info: &FrameInfo, destination: &wgpu::BindGroupLayout) -> Overlay {
-        let (name, source) = SHADERS[4];
-        let across = info.planes.iter().map(|shape| shape.samples.div_ceil(QUAD * TEXEL)).max().unwrap_or(0);
+        let (name, source) = shaders(info)[4];
+        let mut constants = deep_constants(info);
+        if !constants.is_empty() {
+            let Deepen { up, down } = Deepen::new(info);
+            constants.extend([("up", f64::from(up)), ("down", f64::from(down))]);
+        }
+        let across = info.planes.iter().map(|shape| shape.bytes.div_ceil(QUAD * WORD)).max().unwrap_or(0);
         let down = info.planes.iter().map(|shape| shape.rows).max().unwrap_or(0);
         let [across, down] = [across.div_ceil(WORKGROUP[0]), down.div_ceil(WORKGROUP[1])];
         Overlay {
-            pass: pass(gpu, name, source.to_owned(), OVERLAY, Some(destination), &[]),
+            pass: pass(gpu, name, source.to_owned(), OVERLAY, Some(destination), &constants),
             workgroups: [across as u32, down as u32, info.planes.len() as u32],
             bytes: 4 * (PLANE_WORDS * MOST_PLANES + 2 * most_texels(info)),
         }

@@ -36,7 +36,7 @@ impl Look {
         Look { means, weights, outline: [0.0; OUTLINE_LEN], quantiles: [0.0; QUANTILES], ends, mean: 0.0 }
     }
 
-    /// Takes a frame in. `unit` is codes for one 8-bit code; the outermost `clip` shares are let go.
+    /// Takes a frame in. `unit` is bins for one 8-bit code; the outermost `clip` shares are let go.
     pub fn fill(&mut self, distribution: &Distribution, chunks: &[Chunk], unit: f64, clip: (f64, f64)) {
         self.outline = OUTLINE.map(|share| distribution.quantile(share));
         for (i, level) in self.quantiles.iter_mut().enumerate() {

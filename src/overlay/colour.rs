@@ -7,7 +7,7 @@ use super::marks::FULL;
 
 const ONE: i64 = 1 << 16;
 
-/// What turns R, G and B from 0 to 255 into the samples of a format.
+/// What turns R, G and B from 0 to 255 into the samples of a format, as far as 8 bits hold them.
 #[derive(Clone, Copy, Debug)]
 pub struct Conversion {
     range: Range,
@@ -24,10 +24,10 @@ fn spans(range: &Range) -> (i64, i64) {
 impl Conversion {
     pub fn new(info: &FrameInfo) -> Conversion {
         let LumaWeights(weights) = info.weights;
-        Conversion { range: info.range, weights: weights.map(i64::from) }
+        Conversion { range: info.range.at(8), weights: weights.map(i64::from) }
     }
 
-    /// Value and weight of a sample of `lane` that stands for so many pixels, whose paint adds up to `paint`.
+    /// Value, of 8 bits, and weight of a sample of `lane` that stands for so many pixels, whose paint adds up to `paint`.
     pub fn sample(&self, lane: Lane, paint: Paint, pixels: usize) -> (u8, u8) {
         let [red, green, blue, coverage] = paint.map(i64::from);
         let all = pixels as i64 * i64::from(OPAQUE);
@@ -70,19 +70,20 @@ pub struct Inverse {
 impl Inverse {
     pub fn new(info: &FrameInfo) -> Inverse {
         let [red, green, blue] = info.weights.0.map(i64::from);
-        let (luma_span, chroma_span) = spans(&info.range);
+        let range = info.range.at(8);
+        let (luma_span, chroma_span) = spans(&range);
         let gain = |weight: i64| rounded(2 * (ONE - weight) * luma_span, chroma_span);
         let (red_gain, blue_gain) = (gain(red), gain(blue));
         Inverse {
-            neutral: i32::from(info.range.neutral),
-            most: i32::from(info.range.max),
+            neutral: i32::from(range.neutral),
+            most: i32::from(range.max),
             red: red_gain as i32,
             green: [rounded(blue_gain * blue, green) as i32, rounded(red_gain * red, green) as i32],
             blue: blue_gain as i32,
         }
     }
 
-    /// R, G and B of luma, Cb and Cr.
+    /// R, G and B of luma, Cb and Cr, all of 8 bits.
     pub fn channels(&self, luma: u8, cb: u8, cr: u8) -> [usize; 3] {
         let (cb, cr) = (i32::from(cb) - self.neutral, i32::from(cr) - self.neutral);
         let add = |sum: i32| (i32::from(luma) + ((sum + (1 << 15)) >> 16)).clamp(0, self.most) as usize;
