@@ -110,7 +110,7 @@ impl Drawer {
     /// Draws the gain of chroma around neutral.
     pub fn chroma(&self, table: &mut [u16], gain: f64) {
         let unit = unit(&self.range);
-        let top = (2 * self.range.neutral).saturating_sub(self.range.black).min(self.range.max);
+        let top = self.range.neutral.saturating_mul(2).saturating_sub(self.range.black).min(self.range.max);
         let neutral = f64::from(self.range.neutral) / unit;
         let (low, high) = (f64::from(self.range.black) / unit, f64::from(top) / unit);
         self.draw(table, (self.range.black, top), |x| (neutral + gain * (x - neutral)).max(low).min(high));
