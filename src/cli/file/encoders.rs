@@ -108,7 +108,7 @@ pub struct VideoEncoder {
     parser: Option<&'static str>,
     quality: u32,
     tune: Option<fn(&gst::Element, u32)>,
-    /// What it takes, if that is less than the element says.
+    /// What a capsfilter in place of an encoder lets pass.
     taken: Option<gst::Caps>,
 }
 
@@ -154,7 +154,7 @@ impl VideoEncoder {
 
     /// Raw video of the given caps, for pipes.
     pub fn raw(caps: gst::Caps) -> VideoEncoder {
-        VideoEncoder { element: "identity".into(), taken: Some(caps), ..VideoEncoder::y4m() }
+        VideoEncoder { element: "capsfilter".into(), taken: Some(caps), ..VideoEncoder::y4m() }
     }
 
     fn check(&self, factory: &gst::ElementFactory, container: Container) -> anyhow::Result<()> {
@@ -183,6 +183,9 @@ impl VideoEncoder {
         if let Some(tune) = self.tune {
             tune(&encoder, self.quality);
         }
+        if let Some(taken) = &self.taken {
+            encoder.set_property("caps", taken);
+        }
         let mut elements = vec![encoder];
         // A parser helps some muxers, and is not needed where it is not installed.
         elements.extend(self.parser.and_then(|parser| gst::ElementFactory::make(parser).build().ok()));
@@ -191,7 +194,7 @@ impl VideoEncoder {
 
     /// Whether the encoder cuts odd sizes down where chroma is halved.
     pub fn halves_colour(&self) -> bool {
-        !["vp8enc", "vp9enc", "av1enc", "y4menc", "identity"].contains(&self.element.as_str())
+        !["vp8enc", "vp9enc", "av1enc", "y4menc", "capsfilter"].contains(&self.element.as_str())
     }
 
     /// Name of the GStreamer element.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use autolevels::bridge::Bridge;
+use autolevels::frame::Format;
 use gst::prelude::*;
 
 use super::caps;
@@ -31,9 +32,12 @@ impl Pictures {
         encoder: &VideoEncoder,
         words: &Sender<Word>,
     ) -> anyhow::Result<Pictures> {
-        // Only what can be levelled and encoded as it is; the rest is converted before.
+        // What can be levelled and encoded as it is, and deep pictures, which are levelled before they lose bits; the
+        // rest is converted before.
         let taken = Bridge::caps().intersect(&encoder.takes());
-        bridge.appsink().set_caps(Some(&taken));
+        let mut levelled = taken.clone();
+        levelled.merge(deep());
+        bridge.appsink().set_caps(Some(&levelled));
         let queue = make("queue")?;
         queue.set_property("max-size-buffers", 2_u32);
         queue.set_property("max-size-bytes", 0_u32);
@@ -74,6 +78,36 @@ fn count_damaged(pad: &gst::Pad) -> Arc<AtomicU64> {
         gst::PadProbeReturn::Ok
     });
     damaged
+}
+
+/// Pictures of more than 8 bits. Those of RGB are left out: 8-bit RGB would be taken for them.
+fn deep() -> gst::Caps {
+    let is_deep = |format: &&Format| format.packing().depth > 8 && !format.is_rgb();
+    let names = Format::ALL.iter().filter(is_deep).map(|format| format.name());
+    gst::Caps::builder("video/x-raw").field("format", gst::List::new(names)).build()
+}
+
+/// Puts a `videoconvert` before the encoder for levelled pictures that it does not take as they are, and says so when
+/// it has something to do.
+pub fn converter(words: &Sender<Word>) -> anyhow::Result<gst::Element> {
+    let convert = make("videoconvert")?;
+    convert.set_property("n-threads", 0_u32);
+    let output = convert.static_pad("src").context("a converter has an output")?;
+    let words = words.clone();
+    output.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |pad, info| {
+        let format = |caps: &gst::CapsRef| caps.structure(0).and_then(|s| s.get::<String>("format").ok());
+        // The input itself knows its caps only when this is over.
+        let before = || pad.parent_element()?.static_pad("sink")?.peer()?.current_caps();
+        if let Some(gst::EventView::Caps(caps)) = info.event().map(|event| event.view())
+            && let (Some(from), Some(to)) = (before().and_then(|caps| format(&caps)), format(caps.caps()))
+            && from != to
+        {
+            let _ =
+                words.send(Word::Note(format!("levelled pictures are converted from {from} to {to} to be encoded")));
+        }
+        gst::PadProbeReturn::Ok
+    });
+    Ok(convert)
 }
 
 /// Puts a `videoflip` between the two elements if the file says that its pictures are turned: the muxers drop the
@@ -130,8 +164,9 @@ fn insert_flip(before: &gst::Element, after: &gst::Element) -> anyhow::Result<()
 
 /// Formats with half the chroma cannot hold an odd number of columns or rows in these encoders, which cut one off.
 fn keep_odd_sizes(pad: &gst::Pad, filter: &gst::Element, taken: &gst::Caps, words: &Sender<Word>) {
-    let whole = gst::Caps::builder("video/x-raw").field("format", "Y444").build();
-    if !taken.can_intersect(&whole) {
+    let whole = gst::List::new(["Y444", "Y444_10LE", "Y444_12LE"]);
+    let whole = gst::Caps::builder("video/x-raw").field("format", whole).build().intersect(taken);
+    if whole.is_empty() {
         return;
     }
     let (filter, words) = (filter.downgrade(), words.clone());

@@ -1,7 +1,7 @@
 //! The pipeline of a file job.
 //!
 //! ```text
-//! filesrc ─▶ decodebin ─▶ queue ─▶ (convert, turn, scale) ─▶ appsink ··▶ bridge ··▶ appsrc ─▶ encoder ─▶ muxer ─▶ filesink
+//! filesrc ─▶ decodebin ─▶ queue ─▶ (convert, turn, scale) ─▶ appsink ··▶ bridge ··▶ appsrc ─▶ (convert) ─▶ encoder ─▶ muxer ─▶ filesink
 //!                    └──▶ queue ─▶ (convert, resample, encode) ────────────────────────────────────────────▶┘
 //! ```
 //!
@@ -25,7 +25,7 @@ use super::caps;
 use super::containers::Container;
 use super::cut::Cut;
 use super::encoders::VideoEncoder;
-use super::pictures::Pictures;
+use super::pictures::{self, Pictures};
 use super::raw::{self, RawVideo};
 use super::streams::{Streams, Word};
 use super::summary::Summary;
@@ -158,7 +158,8 @@ impl Running {
 
         let (sender, words): (Sender<Word>, _) = channel();
         let pictures = Pictures::build(&pipeline, &bridge, &job.encoder, &sender)?;
-        let encoder = job.encoder.make()?;
+        let mut encoder = job.encoder.make()?;
+        encoder.insert(0, pictures::converter(&sender)?);
         pipeline.add(bridge.appsrc())?;
         pipeline.add_many(&encoder)?;
         bridge.appsrc().link(&encoder[0])?;
