@@ -217,6 +217,33 @@ impl VideoEncoder {
     }
 }
 
+/// Of raw video of several formats that of the format nearest to another: first that which loses least chroma, then
+/// least depth, then that which adds least. GStreamer's own choice counts a lost bit for as much as four.
+pub fn nearest(format: gst_video::VideoFormat, taken: &gst::Caps) -> Option<gst::Caps> {
+    let shape = |info: gst_video::VideoFormatInfo| {
+        // Samples of chroma for each of luma, and bits of a sample.
+        let chroma = match info.n_components() {
+            0..3 => 0.0,
+            _ => 2.0 / f64::from(1 << (info.w_sub()[1] + info.h_sub()[1])),
+        };
+        (chroma, f64::from(info.depth()[0]))
+    };
+    let (chroma, depth) = shape(gst_video::VideoFormatInfo::from_format(format));
+    let cost = |other: gst_video::VideoFormat| {
+        let (other_chroma, other_depth) = shape(gst_video::VideoFormatInfo::from_format(other));
+        let lost = 100.0 * (chroma - other_chroma).max(0.0) + 10.0 * (depth - other_depth).max(0.0);
+        lost + (other_chroma - chroma).max(0.0) + 0.1 * (other_depth - depth).max(0.0)
+    };
+    let each = |format: &gst_video::VideoFormat| {
+        let caps = gst::Caps::builder("video/x-raw").field("format", format.to_str()).build();
+        let info = gst_video::VideoFormatInfo::from_format(*format);
+        ((info.is_yuv() || info.is_gray()) && caps.can_intersect(taken)).then(|| (cost(*format), caps))
+    };
+    let formats = gst_video::VideoFormat::iter_raw();
+    let costs = formats.filter_map(|format| each(&format));
+    costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, caps)| caps)
+}
+
 /// Names of the encoders that are there.
 fn installed() -> Vec<String> {
     let mut names: Vec<String> = KNOWN
@@ -228,4 +255,27 @@ fn installed() -> Vec<String> {
     let others = others.iter().map(|factory| factory.name().to_string());
     names.extend(others.filter(|name| KNOWN.iter().all(|known| known.element != name)));
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deep_pictures_are_converted_to_what_is_nearest() {
+        gst::init().unwrap();
+        let nearest = |format: &str, taken: &[&str]| {
+            let taken = gst::Caps::builder("video/x-raw").field("format", gst::List::new(taken)).build();
+            let caps = nearest(format.parse().unwrap(), &taken)?;
+            caps.structure(0).unwrap().get::<String>("format").ok()
+        };
+        let x264 = ["Y444", "Y42B", "I420", "YV12", "NV12", "Y444_10LE", "I422_10LE", "I420_10LE"];
+        assert_eq!(nearest("I420_12LE", &x264).unwrap(), "I420_10LE");
+        assert_eq!(nearest("P010_10LE", &x264).unwrap(), "I420_10LE");
+        assert_eq!(nearest("I422_12LE", &x264).unwrap(), "I422_10LE");
+        assert_eq!(nearest("GRAY16_LE", &x264).unwrap(), "I420_10LE");
+        assert_eq!(nearest("Y444_12LE", &["I420", "Y444", "I420_12LE"]).unwrap(), "Y444");
+        assert_eq!(nearest("I420_10LE", &["I420"]).unwrap(), "I420");
+        assert_eq!(nearest("I420_10LE", &["RGB"]), None);
+    }
 }

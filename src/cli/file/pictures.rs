@@ -10,7 +10,7 @@ use autolevels::frame::Format;
 use gst::prelude::*;
 
 use super::caps;
-use super::encoders::VideoEncoder;
+use super::encoders::{VideoEncoder, nearest};
 use super::pipeline::make;
 use super::streams::Word;
 
@@ -87,27 +87,33 @@ fn deep() -> gst::Caps {
     gst::Caps::builder("video/x-raw").field("format", gst::List::new(names)).build()
 }
 
-/// Puts a `videoconvert` before the encoder for levelled pictures that it does not take as they are, and says so when
-/// it has something to do.
-pub fn converter(words: &Sender<Word>) -> anyhow::Result<gst::Element> {
-    let convert = make("videoconvert")?;
+/// A `videoconvert` and a `capsfilter` to stand before the encoder, for levelled pictures that it does not take as they
+/// are. Says so when there is something to do.
+pub fn converter(encoder: &VideoEncoder, words: &Sender<Word>) -> anyhow::Result<[gst::Element; 2]> {
+    let (convert, filter) = (make("videoconvert")?, make("capsfilter")?);
     convert.set_property("n-threads", 0_u32);
-    let output = convert.static_pad("src").context("a converter has an output")?;
-    let words = words.clone();
-    output.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |pad, info| {
-        let format = |caps: &gst::CapsRef| caps.structure(0).and_then(|s| s.get::<String>("format").ok());
-        // The input itself knows its caps only when this is over.
-        let before = || pad.parent_element()?.static_pad("sink")?.peer()?.current_caps();
+    let input = convert.static_pad("sink").context("a converter has an input")?;
+    let (held, taken, words) = (filter.downgrade(), encoder.takes(), words.clone());
+    // Without other caps the converter passes pictures on as they are.
+    input.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
         if let Some(gst::EventView::Caps(caps)) = info.event().map(|event| event.view())
-            && let (Some(from), Some(to)) = (before().and_then(|caps| format(&caps)), format(caps.caps()))
-            && from != to
+            && !caps.caps().can_intersect(&taken)
+            && let Some(from) = format(caps.caps())
+            && let Some(nearest) = from.parse().ok().and_then(|from| nearest(from, &taken))
+            && let Some(to) = format(&nearest).filter(|to| *to != from)
+            && let Some(filter) = held.upgrade()
         {
-            let _ =
-                words.send(Word::Note(format!("levelled pictures are converted from {from} to {to} to be encoded")));
+            filter.set_property("caps", &nearest);
+            let text = format!("levelled pictures are converted from {from} to {to}, which the encoder takes");
+            let _ = words.send(Word::Note(text));
         }
         gst::PadProbeReturn::Ok
     });
-    Ok(convert)
+    Ok([convert, filter])
+}
+
+fn format(caps: &gst::CapsRef) -> Option<String> {
+    caps.structure(0)?.get("format").ok()
 }
 
 /// Puts a `videoflip` between the two elements if the file says that its pictures are turned: the muxers drop the

@@ -158,8 +158,8 @@ impl Running {
 
         let (sender, words): (Sender<Word>, _) = channel();
         let pictures = Pictures::build(&pipeline, &bridge, &job.encoder, &sender)?;
-        let mut encoder = job.encoder.make()?;
-        encoder.insert(0, pictures::converter(&sender)?);
+        let mut encoder = pictures::converter(&job.encoder, &sender)?.to_vec();
+        encoder.extend(job.encoder.make()?);
         pipeline.add(bridge.appsrc())?;
         pipeline.add_many(&encoder)?;
         bridge.appsrc().link(&encoder[0])?;
