@@ -4,10 +4,6 @@ fn look_up(curve: u32, code: u32) -> u32 {
     return (curves[curve * 64u + code / 4u] >> (8u * (code % 4u))) & 255u;
 }
 
-fn deepen(value: vec4<u32>) -> vec4<u32> {
-    return value;
-}
-
 fn overlay_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
     let texel = overlay_texel(plane, x, y, unpack(word));
     return texel.x | (texel.y << 8u) | (texel.z << 16u) | (texel.w << 24u);

@@ -1,13 +1,5 @@
 // Draws on samples of 16 bits: two words are a texel.
 
-// How a value of 8 bits becomes a code.
-override up: u32 = 2u;
-override down: u32 = 8u;
-
-fn deepen(value: vec4<u32>) -> vec4<u32> {
-    return (value << vec4(up)) | (value >> vec4(down));
-}
-
 fn entry(curve: u32, at: u32) -> u32 {
     return (curves[curve * CURVE + at / 2u] >> (16u * (at % 2u))) & 0xffffu;
 }

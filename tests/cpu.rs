@@ -10,7 +10,7 @@ use autolevels::levels::curves::Curves;
 use autolevels::levels::statistics::Statistics;
 use proptest::prelude::*;
 
-use common::frames::{Content, TestFrame};
+use common::frames::{Content, TestFrame, windows};
 use common::oracle;
 
 const SIZES: [(usize, usize); 7] = [(1, 1), (2, 1), (5, 3), (63, 65), (321, 33), (640, 272), (4101, 5)];
@@ -71,7 +71,7 @@ fn curves(info: &FrameInfo, tables: [&Vec<u16>; 3]) -> Curves {
         };
         (0..bins).map(entry).collect()
     };
-    Curves { tables: tables.map(deepen), shift: info.range.bin_shift() }
+    Curves { shift: info.range.bin_shift(), ..Curves::new(tables.map(deepen)) }
 }
 
 fn table(curve: impl Fn(f64) -> f64) -> Vec<u16> {
@@ -102,6 +102,22 @@ fn measures_exactly() {
             let wanted = oracle::measure(&info, frame.input_planes());
             for (mut cpu, name) in backends(&info) {
                 assert!(measure(&mut cpu, 0, &info, &mut frame) == wanted, "{name}, {}", content.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn only_pixels_of_the_window_are_counted() {
+    for (number, info) in infos().enumerate() {
+        let mut backends: Vec<_> = backends(&info).collect();
+        for (turn, window) in windows(&info).into_iter().enumerate() {
+            let content = Content::ALL[(number + turn) % Content::ALL.len()];
+            let mut frame = TestFrame::new(&info, content, turn as u64, [0, 13][turn % 2]);
+            let wanted = oracle::measure_in(&info, frame.input_planes(), &window);
+            for (cpu, name) in &mut backends {
+                cpu.set_window(window).unwrap();
+                assert!(measure(cpu, 0, &info, &mut frame) == wanted, "{name}, {}, {window:?}", content.name());
             }
         }
     }

@@ -7,10 +7,13 @@
 use crate::frame::{Format, FrameInfo, Lane, MOST_BINS, Plane};
 use crate::grid::Grid;
 use crate::levels::statistics::{Chunk, Statistics};
+use crate::window::Window;
 
 use super::deep::DeepTables;
 use super::kernels::{Path, RgbPixel, Tables, on_path};
 use super::pool;
+
+type Span = std::ops::Range<usize>;
 
 /// Pixels of a row that are worked on together. Even, so that a stripe starts with a YUYV pair.
 const STRIPE: usize = 4096;
@@ -82,7 +85,7 @@ struct Counts {
     /// One row of the stripe: luma, 0 where a pixel does not vote, and 1 there.
     luma: [u8; STRIPE],
     blind: [u8; STRIPE],
-    /// Pixels that do not vote; they were counted at code 0.
+    /// Pixels of the window that do not vote; they were counted at code 0.
     blind_pixels: u32,
     /// What takes the place of `tables` and `luma` where samples have 16 bits.
     deep: Option<Box<Deep>>,
@@ -101,6 +104,8 @@ pub struct Measure {
     /// Edges of the columns of chunks in pixels, and of their rows.
     columns: Vec<usize>,
     rows: Vec<usize>,
+    /// The window, in pixels.
+    window: (Span, Span),
     counts: Vec<Box<Counts>>,
 }
 
@@ -125,17 +130,23 @@ impl Measure {
             width: info.width,
             columns: grid.columns.iter().map(pixels).collect(),
             rows: grid.rows,
+            window: (0..info.width, 0..info.height),
             counts: (0..threads).map(|_| counts()).collect(),
             source,
         }
     }
 
+    /// Counts the pixels of `window`, which lies within the picture, and no others, from now on.
+    pub fn set_window(&mut self, window: &Window, info: &FrameInfo) {
+        self.window = (window.pixels(info), window.top..window.bottom);
+    }
+
     /// Measures a plane, which holds all rows, into `statistics` of the right shape.
     pub fn run(&mut self, plane: Plane, statistics: &mut Statistics) {
-        let Measure { path, source, width, columns, rows, counts } = self;
+        let Measure { path, source, width, columns, rows, window, counts } = self;
         let bands = rows.windows(2).zip(statistics.chunks.chunks_mut(columns.len() - 1));
         pool::share(counts, bands, |counts, (rows, chunks)| {
-            let band = Band { path: *path, source, width: *width, columns, plane, rows: (rows[0], rows[1]) };
+            let band = Band { path: *path, source, width: *width, columns, window, plane, rows: (rows[0], rows[1]) };
             band.measure(counts, chunks);
         });
         statistics.luma.fill(0);
@@ -162,6 +173,7 @@ struct Band<'a> {
     source: &'a Source,
     width: usize,
     columns: &'a [usize],
+    window: &'a (Span, Span),
     plane: Plane<'a>,
     rows: (usize, usize),
 }
@@ -172,25 +184,38 @@ impl Band<'_> {
         let most_rows = if self.source.is_deep() { MOST_DEEP_ROWS } else { MOST_ROWS };
         for left in (0..self.width).step_by(STRIPE) {
             let right = (left + STRIPE).min(self.width);
+            let within = |x: usize| x.clamp(left, right) - left;
+            let inside = within(self.window.0.start)..within(self.window.0.end);
             for top in (self.rows.0..self.rows.1).step_by(most_rows) {
                 let bottom = (top + most_rows).min(self.rows.1);
-                let before = counts.blind_pixels;
+                let mut has_blind = false;
                 for y in top..bottom {
                     let bytes = self.source.bytes();
                     let row = &self.plane.data[y * self.plane.stride..][left * bytes..right * bytes];
-                    self.count_row(row, right - left, counts);
+                    let voters = if self.window.1.contains(&y) { inside.clone() } else { 0..0 };
+                    has_blind |= self.count_row(row, right - left, voters, counts);
                 }
-                let has_blind = counts.blind_pixels > before;
                 self.add_up(left, right, bottom - top, has_blind, counts, chunks);
             }
         }
     }
 
-    fn count_row(&self, row: &[u8], pixels: usize, counts: &mut Counts) {
+    /// Counts the `voters` of a row of so many pixels, and sums all. Tells whether there were blind ones.
+    fn count_row(&self, row: &[u8], pixels: usize, voters: Span, counts: &mut Counts) -> bool {
         let Counts { tables, columns, blind_columns, luma, blind, blind_pixels, deep } = counts;
         let (columns, luma, blind) = (&mut columns[..pixels], &mut luma[..pixels], &mut blind[..pixels]);
+        let mut tally = |luma: &[u8], columns: &mut [u16]| {
+            let Span { start, end } = voters;
+            on_path!(self.path, add(&luma[..start], &mut columns[..start]));
+            on_path!(self.path, count(&luma[start..end], tables, &mut columns[start..end]));
+            on_path!(self.path, add(&luma[end..], &mut columns[end..]));
+        };
+        let mut has_blind = false;
         match self.source {
-            Source::Luma => return on_path!(self.path, count(row, tables, columns)),
+            Source::Luma => {
+                tally(&row[..pixels], columns);
+                return false;
+            }
             Source::EverySecond(first) => on_path!(self.path, every_second(row, *first, luma)),
             Source::Rgb3(pixel) => on_path!(self.path, weigh3(row, pixel, luma)),
             Source::Rgb4(pixel) => {
@@ -198,13 +223,14 @@ impl Band<'_> {
                 if let Some(alpha) = pixel.alpha {
                     let found = on_path!(self.path, find_blind(row, alpha, luma, blind));
                     if found > 0 {
-                        *blind_pixels += found;
+                        has_blind = true;
+                        *blind_pixels += voting(blind, &voters);
                         on_path!(self.path, add(blind, &mut blind_columns[..pixels]));
                     }
                 }
             }
             Source::Deep(_) | Source::DeepRgb4(_) => {
-                let Some(deep) = deep else { return };
+                let Some(deep) = deep else { return false };
                 let bins = &mut deep.bins[..pixels];
                 match self.source {
                     Source::DeepRgb4(pixel) => {
@@ -212,7 +238,8 @@ impl Band<'_> {
                         if let Some(alpha) = pixel.alpha {
                             let found = on_path!(self.path, deep_find_blind(row, alpha, bins, blind));
                             if found > 0 {
-                                *blind_pixels += found;
+                                has_blind = true;
+                                *blind_pixels += voting(blind, &voters);
                                 on_path!(self.path, add(blind, &mut blind_columns[..pixels]));
                             }
                         }
@@ -220,10 +247,15 @@ impl Band<'_> {
                     Source::Deep(shift) => on_path!(self.path, deep_bins(row, *shift, bins)),
                     _ => {}
                 }
-                return on_path!(self.path, deep_count(bins, &mut deep.tables, columns));
+                let Span { start, end } = voters;
+                on_path!(self.path, add_words(&bins[..start], &mut columns[..start]));
+                on_path!(self.path, deep_count(&bins[start..end], &mut deep.tables, &mut columns[start..end]));
+                on_path!(self.path, add_words(&bins[end..], &mut columns[end..]));
+                return has_blind;
             }
         }
-        on_path!(self.path, count(luma, tables, columns));
+        tally(luma, columns);
+        has_blind
     }
 
     /// Adds the columns of a stripe, of so many rows, to their chunks, and clears them.
@@ -253,4 +285,9 @@ impl Band<'_> {
             counts.blind_columns[..right - left].fill(0);
         }
     }
+}
+
+/// How many of a row's blind pixels are among the voters.
+fn voting(blind: &[u8], voters: &Span) -> u32 {
+    blind[voters.clone()].iter().map(|blind| u32::from(*blind)).sum()
 }

@@ -24,6 +24,11 @@ pub fn add(row: &[u8], columns: &mut [u16]) {
 }
 
 #[target_feature(enable = "avx2")]
+pub fn add_words(row: &[u16], columns: &mut [u16]) {
+    kernels::add_words(row, columns);
+}
+
+#[target_feature(enable = "avx2")]
 pub fn deep_bins(row: &[u8], shift: u32, bins: &mut [u16]) {
     deep::deep_bins(row, shift, bins);
 }

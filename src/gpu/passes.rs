@@ -45,13 +45,17 @@ macro_rules! shaders {
             ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
             ("reduce", shader!("shared/stream.wgsl", $samples, "shared/slot.wgsl", "reduce.wgsl")),
             ("apply", frame_shader!("shared/write.wgsl", "shared/planes.wgsl", $($deep,)* $apply, "apply.wgsl")),
-            ("overlay", frame_shader!("shared/write.wgsl", $($deep,)* $overlay, "overlay.wgsl")),
+            ("overlay", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", $($deep,)* $overlay, "overlay.wgsl")),
+            // Of samples of bytes alone.
+            ("channels", shader!("shared/stream.wgsl", "shared/sites.wgsl", "channels.wgsl")),
+            ("totals", shader!("totals.wgsl")),
+            ("matrix", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", "shared/sites.wgsl", "matrix.wgsl")),
         ]
     };
 }
 
 /// Names and sources of the shaders. The name is that of the entry point too.
-type Shaders = [(&'static str, &'static str); 5];
+type Shaders = [(&'static str, &'static str); 8];
 const BYTES: Shaders = shaders!("shared/bytes.wgsl", [], "apply_bytes.wgsl", "overlay_bytes.wgsl");
 const WORDS: Shaders = shaders!("shared/words.wgsl", ["shared/deep.wgsl"], "apply_words.wgsl", "overlay_words.wgsl");
 
@@ -173,6 +177,11 @@ impl Passes {
         &self.destination
     }
 
+    /// Invocations of a workgroup.
+    pub fn threads(&self) -> u32 {
+        self.geometry.threads
+    }
+
     /// Binds memory that a frame is read from, its planes at `places`.
     pub fn bind_source(&self, gpu: &Gpu, places: &Places, words: &wgpu::Buffer) -> wgpu::BindGroup {
         let places = constants(gpu, &geometry::memory(places));
@@ -206,7 +215,8 @@ impl Passes {
 }
 
 impl Pass {
-    fn dispatch(
+    /// Records a dispatch of so many workgroups.
+    pub fn dispatch(
         &self,
         pass: &mut wgpu::ComputePass,
         group: &wgpu::BindGroup,

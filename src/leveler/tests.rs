@@ -2,6 +2,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::frame::{Access, Format, FrameError, LumaWeights, Plane, PlaneMut, Planes, Range};
+use crate::window::Window;
 
 /// A small grey frame in two pieces of memory.
 struct Grey {
@@ -62,6 +63,13 @@ impl Backend for Failing {
     }
     fn slots(&self) -> usize {
         self.cpu.slots()
+    }
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
+        self.cpu.set_window(window)
+    }
+
+    fn count_channels(&mut self, count: bool) {
+        self.cpu.count_channels(count);
     }
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
         self.call("measure")?;

@@ -4,6 +4,16 @@ use crate::frame::{MOST_BINS, Range};
 
 use super::points::unit;
 
+/// What the curves of a frame are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Of {
+    /// The samples of the format: luma, Cb and Cr, or red, green and blue.
+    #[default]
+    Samples,
+    /// Red, green and blue in luma's codes, even where samples are luma and chroma.
+    Channels,
+}
+
 /// Tables for the three curves of a frame (luma, Cb, Cr or red, green, blue).
 ///
 /// Entry x is the output of code x where there are up to 1024 codes. Of more codes entry x is the output of
@@ -14,23 +24,25 @@ pub struct Curves {
     pub tables: [Vec<u16>; 3],
     /// Codes from one entry to the next, as their binary logarithm. As [`Range::bin_shift`].
     pub shift: u32,
+    pub of: Of,
 }
 
 impl Curves {
-    /// Curves with an entry for each code.
+    /// Curves for the samples of the format, with an entry for each code.
     pub fn new(tables: [Vec<u16>; 3]) -> Curves {
-        Curves { tables, shift: 0 }
+        Curves { tables, shift: 0, of: Of::Samples }
     }
 
     /// Curves for so many codes that leave every sample as it is.
     pub fn identity(codes: usize) -> Curves {
         let shift = codes.ilog2().saturating_sub(MOST_BINS.ilog2());
         let line: Vec<u16> = (0..codes >> shift).map(|entry| (entry << shift) as u16).collect();
-        Curves { tables: [line.clone(), line.clone(), line], shift }
+        Curves { shift, ..Curves::new([line.clone(), line.clone(), line]) }
     }
 
     /// Makes the curves leave every sample as it is.
     pub fn set_identity(&mut self) {
+        self.of = Of::Samples;
         for table in &mut self.tables {
             table.iter_mut().enumerate().for_each(|(entry, out)| *out = (entry << self.shift) as u16);
         }
@@ -114,11 +126,6 @@ impl Drawer {
         let neutral = f64::from(self.range.neutral) / unit;
         let (low, high) = (f64::from(self.range.black) / unit, f64::from(top) / unit);
         self.draw(table, (self.range.black, top), |x| (neutral + gain * (x - neutral)).max(low).min(high));
-    }
-
-    /// Leaves the codes as they are.
-    pub fn identity(&self, table: &mut [u16]) {
-        self.draw(table, (self.range.black, self.range.white), |x| x);
     }
 
     fn draw(&self, table: &mut [u16], (first, last): (u16, u16), tone: impl Fn(f64) -> f64) {

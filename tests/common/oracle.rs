@@ -4,6 +4,7 @@ use autolevels::frame::{Format, FrameInfo};
 use autolevels::grid::Grid;
 use autolevels::levels::curves::Curves;
 use autolevels::levels::statistics::Statistics;
+use autolevels::window::Window;
 
 use super::frames::GuardedPlane;
 
@@ -54,6 +55,11 @@ fn luma(info: &FrameInfo, row: &[u8], x: usize) -> Option<u16> {
 
 /// What measuring a frame of these planes has to give.
 pub fn measure(info: &FrameInfo, planes: &[GuardedPlane]) -> Statistics {
+    measure_in(info, planes, &Window::whole(info))
+}
+
+/// The same if only the pixels of a window are counted.
+pub fn measure_in(info: &FrameInfo, planes: &[GuardedPlane], window: &Window) -> Statistics {
     let grid = Grid::new(info);
     let mut statistics = Statistics::empty(info.range.bins(), grid.chunks());
     let find = |edges: &[usize], at: usize| edges.windows(2).position(|edge| (edge[0]..edge[1]).contains(&at)).unwrap();
@@ -61,10 +67,12 @@ pub fn measure(info: &FrameInfo, planes: &[GuardedPlane]) -> Statistics {
         let down = find(&grid.rows, y);
         for x in 0..info.width {
             let across = find(&grid.columns, x / info.measured().unit_pixels);
+            let unit = x / info.measured().unit_pixels;
+            let is_inside = (window.left..window.right).contains(&unit) && (window.top..window.bottom).contains(&y);
             if let Some(code) = luma(info, planes[0].row(y), x) {
                 // Ten bits are counted at most.
                 let code = usize::from(code) * info.range.bins() / info.range.codes();
-                statistics.luma[code] += 1;
+                statistics.luma[code] += u32::from(is_inside);
                 let chunk = &mut statistics.chunks[down * grid.across() + across];
                 chunk.sum += code as u32;
                 chunk.count += 1;

@@ -1,5 +1,6 @@
 //! Scripted sequences with known truth, and properties that hold whatever comes.
 
+mod bars;
 mod exposure;
 mod motion;
 mod properties;

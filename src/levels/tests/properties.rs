@@ -29,7 +29,7 @@ fn hostile_statistics() -> impl Strategy<Value = Statistics> {
     let luma = lengths.prop_flat_map(move |n| prop::collection::vec(count(), n));
     let sizes = prop_oneof![3 => Just(40usize), 1 => 0..600usize];
     let chunks = sizes.prop_flat_map(move |n| prop::collection::vec(chunks.clone(), n));
-    (luma, chunks).prop_map(|(luma, chunks)| Statistics { luma, chunks })
+    (luma, chunks).prop_map(|(luma, chunks)| Statistics { luma, chunks, ..Statistics::default() })
 }
 
 fn any_settings() -> impl Strategy<Value = Settings> {
