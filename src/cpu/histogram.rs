@@ -204,16 +204,20 @@ impl Band<'_> {
     fn count_row(&self, row: &[u8], pixels: usize, voters: Span, counts: &mut Counts) -> bool {
         let Counts { tables, columns, blind_columns, luma, blind, blind_pixels, deep } = counts;
         let (columns, luma, blind) = (&mut columns[..pixels], &mut luma[..pixels], &mut blind[..pixels]);
-        let mut tally = |luma: &[u8], columns: &mut [u16]| {
-            let Span { start, end } = voters;
+        let (deep_tables, bins) = match deep {
+            Some(deep) => (Some(&mut deep.tables), &mut deep.bins[..pixels]),
+            None => (None, &mut [][..]),
+        };
+        let Span { start, end } = voters;
+        let mut tally = |luma: &[u8]| {
             on_path!(self.path, add(&luma[..start], &mut columns[..start]));
             on_path!(self.path, count(&luma[start..end], tables, &mut columns[start..end]));
             on_path!(self.path, add(&luma[end..], &mut columns[end..]));
         };
-        let mut has_blind = false;
+        let mut found = 0;
         match self.source {
             Source::Luma => {
-                tally(&row[..pixels], columns);
+                tally(&row[..pixels]);
                 return false;
             }
             Source::EverySecond(first) => on_path!(self.path, every_second(row, *first, luma)),
@@ -221,41 +225,30 @@ impl Band<'_> {
             Source::Rgb4(pixel) => {
                 on_path!(self.path, weigh4(row, pixel, luma));
                 if let Some(alpha) = pixel.alpha {
-                    let found = on_path!(self.path, find_blind(row, alpha, luma, blind));
-                    if found > 0 {
-                        has_blind = true;
-                        *blind_pixels += voting(blind, &voters);
-                        on_path!(self.path, add(blind, &mut blind_columns[..pixels]));
-                    }
+                    found = on_path!(self.path, find_blind(row, alpha, luma, blind));
                 }
             }
-            Source::Deep(_) | Source::DeepRgb4(_) => {
-                let Some(deep) = deep else { return false };
-                let bins = &mut deep.bins[..pixels];
-                match self.source {
-                    Source::DeepRgb4(pixel) => {
-                        on_path!(self.path, deep_weigh(row, pixel, bins));
-                        if let Some(alpha) = pixel.alpha {
-                            let found = on_path!(self.path, deep_find_blind(row, alpha, bins, blind));
-                            if found > 0 {
-                                has_blind = true;
-                                *blind_pixels += voting(blind, &voters);
-                                on_path!(self.path, add(blind, &mut blind_columns[..pixels]));
-                            }
-                        }
-                    }
-                    Source::Deep(shift) => on_path!(self.path, deep_bins(row, *shift, bins)),
-                    _ => {}
+            Source::Deep(shift) => on_path!(self.path, deep_bins(row, *shift, bins)),
+            Source::DeepRgb4(pixel) => {
+                on_path!(self.path, deep_weigh(row, pixel, bins));
+                if let Some(alpha) = pixel.alpha {
+                    found = on_path!(self.path, deep_find_blind(row, alpha, bins, blind));
                 }
-                let Span { start, end } = voters;
-                on_path!(self.path, add_words(&bins[..start], &mut columns[..start]));
-                on_path!(self.path, deep_count(&bins[start..end], &mut deep.tables, &mut columns[start..end]));
-                on_path!(self.path, add_words(&bins[end..], &mut columns[end..]));
-                return has_blind;
             }
         }
-        tally(luma, columns);
-        has_blind
+        if found > 0 {
+            *blind_pixels += blind[start..end].iter().map(|blind| u32::from(*blind)).sum::<u32>();
+            on_path!(self.path, add(blind, &mut blind_columns[..pixels]));
+        }
+        match deep_tables {
+            Some(tables) => {
+                on_path!(self.path, add_words(&bins[..start], &mut columns[..start]));
+                on_path!(self.path, deep_count(&bins[start..end], tables, &mut columns[start..end]));
+                on_path!(self.path, add_words(&bins[end..], &mut columns[end..]));
+            }
+            None => tally(luma),
+        }
+        found > 0
     }
 
     /// Adds the columns of a stripe, of so many rows, to their chunks, and clears them.
@@ -285,9 +278,4 @@ impl Band<'_> {
             counts.blind_columns[..right - left].fill(0);
         }
     }
-}
-
-/// How many of a row's blind pixels are among the voters.
-fn voting(blind: &[u8], voters: &Span) -> u32 {
-    blind[voters.clone()].iter().map(|blind| u32::from(*blind)).sum()
 }
