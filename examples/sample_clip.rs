@@ -24,8 +24,8 @@ const LOOKS: [(&str, Look, f32); 6] = [
     // Lifted and flat, by a camera whose exposure wanders.
     ("haze", |colour, _, _, time| scale(colour.map(|value| 0.24 + 0.36 * value), exposure(time)), 0.012),
     ("dim", |colour, _, _, _| scale(colour, 0.35), 0.01),
-    // The sky fills the range, the land before it lies in the shade.
-    ("backlit", |colour, _, v, _| scale(colour, 1.0 - 0.75 * smooth(0.3, 0.45, v)), 0.006),
+    // The sky fills the range; what is not as bright lies in the shade.
+    ("backlit", |colour, _, _, _| scale(colour, 0.3 + 0.7 * smooth(0.4, 0.6, colour.iter().sum::<f32>() / 3.0)), 0.006),
     // Under a lamp: little blue, and a red veil.
     ("cast", |[r, g, b], _, _, _| [0.16 + 0.74 * r, 0.08 + 0.62 * g, 0.02 + 0.38 * b], 0.008),
     (

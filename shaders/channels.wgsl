@@ -9,6 +9,8 @@
 // For each workgroup four tables of 256 counts.
 @group(0) @binding(4) var<storage, read_write> counts: array<u32>;
 
+// Pixels of a unit, in which the window is given.
+override unit: u32 = 1u;
 // Whether the lanes are R, G and B, and which sample of a pixel is alpha (4: none).
 override rgb: u32 = 0u;
 override alpha: u32 = 4u;
@@ -38,6 +40,14 @@ fn count_site(site: vec2<u32>) {
     }
 }
 
+// The sites of some pixels of a row or a column of so many, from the first to the one after the last: those that lie
+// in them whole, or, where none does, those that they touch.
+fn within(first: u32, end: u32, length: u32, shift: u32) -> vec2<u32> {
+    let rest = (1u << shift) - 1u;
+    let whole = vec2((first + rest) >> shift, select(end, length + rest, end == length) >> shift);
+    return select(vec2(first >> shift, (end + rest) >> shift), whole, whole.x < whole.y);
+}
+
 @compute @workgroup_size(threads)
 fn channels(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -49,11 +59,12 @@ fn channels(
     }
     workgroupBarrier();
 
-    let across = (stream.width + (1u << shift_x) - 1u) >> shift_x;
-    let down = (stream.planes[0].rows + (1u << shift_y) - 1u) >> shift_y;
+    let edges = min(stream.window.xy * unit, vec2(stream.width));
+    let across = within(edges.x, edges.y, stream.width, shift_x);
+    let down = within(stream.window.z, stream.window.w, stream.planes[0].rows, shift_y);
     // Whole rows to a workgroup.
-    for (var y = group.x; y < down; y += groups.x) {
-        for (var x = index; x < across; x += threads) {
+    for (var y = down.x + group.x; y < down.y; y += groups.x) {
+        for (var x = across.x + index; x < across.y; x += threads) {
             count_site(vec2(x, y));
         }
     }

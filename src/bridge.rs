@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Caps, segments, timestamps, durations, flags, metas, tags, gaps, custom events and the end of the stream
-//! come out in the order in which they went in. Both ends are bounded, so that a slow encoder slows the decoder.
+//! come out in the order in which they went in. A frame whose memory cannot be used goes on as it came, with a warning
+//! for the first, unless it is a gap or damaged. Both ends are bounded, so that a slow encoder slows the decoder.
 //! The worker never blocks inside GStreamer: it sleeps on one condition that the callbacks of both elements
 //! signal, and so stops at once from any state. It also takes the preroll frame, without which a pipeline that
 //! holds both ends never leaves PAUSED. Upstream is held back before the `appsink`, never in it: an `appsink` that

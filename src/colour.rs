@@ -5,14 +5,17 @@
 //! A *site* is what one chroma sample of each kind stands for: 2 × 2 pixels at 4:2:0, one pixel in RGB formats. Its
 //! pixels take the chroma of their site, the nearest for every siting, and its luma is the mean of its pixels'.
 
-use crate::frame::{FrameInfo, Lane, LumaWeights, Packing, Range};
+use std::ops::Range;
+
+use crate::frame::{self, FrameInfo, Lane, LumaWeights, Packing};
+use crate::window::Window;
 
 const ONE: i64 = 1 << 16;
 /// What rounds a sum in 1/65536.
 const HALF: i32 = 1 << 15;
 
 /// Codes from black to white, and the codes that chroma spans.
-pub fn spans(range: &Range) -> (i64, i64) {
+pub fn spans(range: &frame::Range) -> (i64, i64) {
     let luma = i64::from(range.white) - i64::from(range.black);
     let chroma = if range.black == 0 { luma } else { (luma * 224 + 109) / 219 };
     (luma, chroma)
@@ -158,10 +161,24 @@ impl Places {
     }
 }
 
+impl Places {
+    /// The sites of a window, across and down: those that lie in it whole, or, where none does, those that it touches.
+    pub fn within(&self, window: &Window, info: &FrameInfo) -> [Range<usize>; 2] {
+        let [across, down] = self.shift;
+        [sites(window.pixels(info), info.width, across), sites(window.top..window.bottom, info.height, down)]
+    }
+}
+
+fn sites(pixels: Range<usize>, length: usize, shift: u32) -> Range<usize> {
+    let (least, up) = (|pixel: usize| pixel >> shift, |pixel: usize| pixel.div_ceil(1 << shift));
+    let whole = up(pixels.start)..if pixels.end == length { up(length) } else { least(pixels.end) };
+    if whole.is_empty() { least(pixels.start)..up(pixels.end) } else { whole }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::frame::Format;
+    use crate::frame::{Format, Range};
 
     fn info(format: Format, width: usize, height: usize, range: Range, weights: LumaWeights) -> FrameInfo {
         FrameInfo::new(format, width, height, range, weights)
@@ -190,6 +207,19 @@ mod tests {
         for change in [-200, -1, 0, 7, 255] {
             assert_eq!((matrix.luma([change; 3]), matrix.chroma([change; 3])), (change, [0; 2]));
         }
+    }
+
+    #[test]
+    fn a_window_has_the_sites_that_lie_in_it_whole_or_those_it_touches() {
+        let within = |format, (left, right, top, bottom)| {
+            let info = info(format, 21, 11, Range::LIMITED, LumaWeights::BT709);
+            Places::find(&info).map(|places| places.within(&Window { left, right, top, bottom }, &info))
+        };
+        assert_eq!(within(Format::Nv12, (0, 6, 0, 11)), Some([0..11, 0..6]));
+        assert_eq!(within(Format::Nv12, (1, 3, 3, 8)), Some([2..6, 2..4]));
+        assert_eq!(within(Format::Nv12, (5, 6, 5, 6)), Some([10..11, 2..3]));
+        assert_eq!(within(Format::Yuy2, (1, 3, 3, 8)), Some([1..3, 3..8]));
+        assert_eq!(within(Format::Bgra, (1, 3, 3, 8)), Some([1..3, 3..8]));
     }
 
     #[test]

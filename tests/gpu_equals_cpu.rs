@@ -347,6 +347,7 @@ fn windows_are_the_same() {
             for (turn, pair) in windows(&info).chunks(2).enumerate() {
                 for (slot, window) in pair.iter().enumerate() {
                     let mut frame = frame(&info, Content::ALL[(turn + 3 * slot + number) % 6], turn);
+                    backend.count_channels(slot != 1);
                     backend.set_window(*window).unwrap();
                     backend.measure(slot, &mut frame).unwrap();
                 }

@@ -11,9 +11,11 @@ mod pictures;
 mod pipeline;
 mod raw;
 mod streams;
+mod subtitles;
 mod summary;
 mod trouble;
 mod written;
+mod y4m;
 
 use std::path::{Path, PathBuf};
 

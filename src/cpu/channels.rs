@@ -1,8 +1,11 @@
 //! Counts R, G and B at the sites of a frame, and luma beside them, when levels of their own are asked for.
 
+use std::ops::Range;
+
 use crate::colour::{Matrix, Places};
 use crate::frame::{FrameInfo, Plane, Planes};
 use crate::levels::statistics::{CHANNELS, Statistics};
+use crate::window::Window;
 
 use super::apply::used;
 use super::pool;
@@ -22,6 +25,8 @@ pub struct Channels {
     places: Option<Places>,
     matrix: Matrix,
     info: FrameInfo,
+    /// The sites that are counted, across and down.
+    window: [Range<usize>; 2],
     counts: Vec<Box<Counts>>,
 }
 
@@ -29,7 +34,9 @@ impl Channels {
     pub fn new(info: &FrameInfo, threads: usize) -> Channels {
         let places = Places::find(info);
         let counts = || Box::new(Counts { tables: [[0; 256]; CHANNELS], rows: Rows::default() });
+        let window = places.map_or([0..0, 0..0], |places| places.within(&Window::whole(info), info));
         Channels {
+            window,
             places,
             matrix: Matrix::new(info),
             info: info.clone(),
@@ -37,23 +44,30 @@ impl Channels {
         }
     }
 
+    /// Counts only what lies in a window within the picture from now on.
+    pub fn set_window(&mut self, window: &Window) {
+        if let Some(places) = &self.places {
+            self.window = places.within(window, &self.info);
+        }
+    }
+
     /// Counts a frame whose planes hold all that its description says into `statistics`; nothing of grey formats.
     pub fn run(&mut self, planes: &Planes, statistics: &mut Statistics) {
-        let Channels { places: Some(places), matrix, info, counts } = self else { return };
+        let Channels { places: Some(places), matrix, info, window: [across, down], counts } = self else { return };
         let planes: Planes = planes
             .iter()
             .zip(&info.planes)
             .map(|(plane, shape)| Plane { data: used(plane, shape), stride: plane.stride })
             .collect();
-        let [across, down] = places.sites;
-        let rows = (BAND / across).max(1);
-        let bands = (0..down).step_by(rows).map(|top| (top, (top + rows).min(down)));
+        let rows = (BAND / across.len().max(1)).max(1);
+        let bands = down.clone().step_by(rows).map(|top| (top, (top + rows).min(down.end)));
+        let job = Job { places, matrix, info, planes: &planes, across: across.clone() };
         pool::share(counts, bands, |counts, (top, bottom)| {
             for y in top..bottom {
                 if info.format.is_rgb() {
-                    count_pixels(places, info, &planes[0], y, &mut counts.tables);
+                    job.count_pixels(y, &mut counts.tables);
                 } else {
-                    count_sites(places, info, matrix, &planes, y, counts);
+                    job.count_sites(y, counts);
                 }
             }
         });
@@ -68,27 +82,47 @@ impl Channels {
     }
 }
 
-fn count_pixels(places: &Places, info: &FrameInfo, plane: &Plane, y: usize, tables: &mut [[u32; 256]; CHANNELS]) {
-    let row = &plane.data[y * plane.stride..][..info.measured().samples];
-    let [red, green, blue] = places.lanes.map(|place| place.first);
-    let [wr, wg, wb] = info.weights.0;
-    for pixel in row.chunks_exact(places.lanes[0].step) {
-        if places.alpha.is_some_and(|alpha| pixel[alpha.first] == 0) {
-            continue;
+/// What is counted of each row of sites.
+struct Job<'a> {
+    places: &'a Places,
+    matrix: &'a Matrix,
+    info: &'a FrameInfo,
+    planes: &'a Planes<'a>,
+    across: Range<usize>,
+}
+
+impl Job<'_> {
+    /// Counts row `y` of an RGB format.
+    fn count_pixels(&self, y: usize, tables: &mut [[u32; 256]; CHANNELS]) {
+        let (plane, step) = (&self.planes[0], self.places.lanes[0].step);
+        let row = &plane.data[y * plane.stride..][self.across.start * step..self.across.end * step];
+        let [red, green, blue] = self.places.lanes.map(|place| place.first);
+        let [wr, wg, wb] = self.info.weights.0;
+        for pixel in row.chunks_exact(step) {
+            if self.places.alpha.is_some_and(|alpha| pixel[alpha.first] == 0) {
+                continue;
+            }
+            let [r, g, b] = [red, green, blue].map(|place| pixel[place]);
+            let luma = (wr * u32::from(r) + wg * u32::from(g) + wb * u32::from(b) + 32768) >> 16;
+            count(tables, [luma as usize, r.into(), g.into(), b.into()]);
         }
-        let [r, g, b] = [red, green, blue].map(|place| pixel[place]);
-        let luma = (wr * u32::from(r) + wg * u32::from(g) + wb * u32::from(b) + 32768) >> 16;
-        let codes = [luma as usize, r.into(), g.into(), b.into()];
-        tables.iter_mut().zip(codes).for_each(|(table, code)| table[code] += 1);
+    }
+
+    /// Counts row `y` of a format with chroma.
+    fn count_sites(&self, y: usize, counts: &mut Counts) {
+        let Counts { tables, rows } = counts;
+        rows.read(self.places, self.info, self.planes, y);
+        let [means, cb, cr] = [&rows.means, &rows.cb, &rows.cr].map(|samples| &samples[self.across.clone()]);
+        for ((luma, cb), cr) in means.iter().zip(cb).zip(cr) {
+            let [r, g, b] = self.matrix.channels(*luma, *cb, *cr);
+            count(tables, [usize::from(*luma), r, g, b]);
+        }
     }
 }
 
-fn count_sites(places: &Places, info: &FrameInfo, matrix: &Matrix, planes: &Planes, y: usize, counts: &mut Counts) {
-    let Counts { tables, rows } = counts;
-    rows.read(places, info, planes, y);
-    for ((luma, cb), cr) in rows.means.iter().zip(&rows.cb).zip(&rows.cr) {
-        let [r, g, b] = matrix.channels(*luma, *cb, *cr);
-        let codes = [usize::from(*luma), r, g, b];
-        tables.iter_mut().zip(codes).for_each(|(table, code)| table[code] += 1);
+#[inline(always)]
+fn count(tables: &mut [[u32; 256]; CHANNELS], codes: [usize; CHANNELS]) {
+    for channel in 0..CHANNELS {
+        tables[channel][codes[channel] & 255] += 1;
     }
 }

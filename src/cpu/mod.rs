@@ -15,6 +15,8 @@ mod overlay;
 pub(crate) mod pool;
 mod sites;
 #[cfg(target_arch = "x86_64")]
+mod vbmi;
+#[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::backend::{Backend, BackendError};
@@ -67,7 +69,7 @@ impl Cpu {
             channels: Channels::new(info, threads),
             counts_channels: false,
             apply: Apply::new(info, path, threads),
-            mix: Mix::new(info, threads),
+            mix: Mix::new(info, path, threads),
             slots: vec![empty; slots],
         }
     }
@@ -87,7 +89,9 @@ impl Backend for Cpu {
     }
 
     fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
-        self.measure.set_window(&window.within(&self.info), &self.info);
+        let window = window.within(&self.info);
+        self.measure.set_window(&window, &self.info);
+        self.channels.set_window(&window);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use arrayvec::ArrayVec;
 
 use super::deep::{self, DeepLookup, DeepTables};
 use super::kernels::{self, LANES, Lookup, RgbPixel, Tables};
+use super::matrix::{Mixer, Scratch};
 
 /// Samples of a vector.
 const WIDTH: usize = 32;
@@ -51,6 +52,11 @@ pub fn deep_count(bins: &[u16], tables: &mut DeepTables, columns: &mut [u16]) {
 #[target_feature(enable = "avx2")]
 pub fn deep_tables(row: &mut [u8], lookup: &DeepLookup) {
     deep::deep_tables(row, lookup);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn mix(mixer: &Mixer, scratch: &mut Scratch) {
+    kernels::mix(mixer, scratch);
 }
 
 #[target_feature(enable = "avx2")]

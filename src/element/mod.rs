@@ -46,6 +46,8 @@
 //!   their neighbours, and do not sway them.
 //! * A buffer whose memory cannot be used (too short for the caps, planes or strides that do not fit, no mapping) goes
 //!   on as it came and is counted as `untouched`; a warning is posted for the first, unless it is a gap or damaged.
+//! * Alpha is straight, not premultiplied: its bytes stay, colours are levelled as they are, and pixels with an alpha
+//!   of 0 do not vote.
 //! * The levels start afresh after a flush, a change of caps, or a new stream; also when timestamps go back or
 //!   jump. A discontinuity alone changes nothing, as dropped late frames mark one.
 //! * `black` must lie below `white`: the element does not start otherwise. While it runs, a pair in the wrong

@@ -42,7 +42,9 @@ impl Channels {
         let mut constants = constants(info, places);
         let alpha = places.alpha.map_or(4, |place| place.first);
         let rgb = u8::from(info.format.is_rgb());
-        constants.extend([("threads", threads.into()), ("rgb", rgb.into()), ("alpha", alpha as f64)]);
+        let unit = info.measured().unit_pixels;
+        constants.extend([("threads", threads.into()), ("rgb", rgb.into())]);
+        constants.extend([("alpha", alpha as f64), ("unit", unit as f64)]);
         let make = |index: usize, kinds: &[Kind], constants: &[(&str, f64)]| {
             let (name, source) = shaders(info)[index];
             pass(gpu, name, edit(source), kinds, None, constants)

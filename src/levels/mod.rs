@@ -264,12 +264,12 @@ impl Levels {
         let [first, second, third] = &mut curves.tables;
         let independence = independence(settings, &self.info);
         curves.of = Of::Samples;
-        if independence > 0.0 && !self.cast.is_none() {
+        if independence > 0.0 {
             // A line of its own for each channel, and then what the tone does beyond luma's.
             let ends = self.cast.ends(memory.ends, tuning.nominal, independence);
             for (table, ends) in [first, second, third].into_iter().zip(ends) {
                 let own = Line::new(ends, tuning.target, tuning.nominal, tuning.max_gain);
-                drawer.luma(table, |x| tone(line.before(own.at(x))));
+                drawer.luma(table, |x| tone(if own == line { x } else { line.before(own.at(x)) }));
             }
             if !self.info.format.is_rgb() {
                 curves.of = Of::Channels;

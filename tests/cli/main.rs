@@ -9,6 +9,7 @@ mod interrupt;
 mod pictures;
 mod pipes;
 mod streams;
+mod subtitles;
 mod time;
 mod usage;
 

@@ -172,6 +172,22 @@ fn odd_sizes_keep_every_pixel() {
 }
 
 #[test]
+fn odd_sizes_lose_a_row_where_the_encoder_takes_no_more() {
+    let folder = folder();
+    let line = "-f lavfi -i testsrc=size=97x65:rate=25 -t 0.2 -c:v ffv1 -pix_fmt yuv420p";
+    let input = clip(folder.path(), "a.mkv", line);
+    let (output, text) = levelled(&input, "b.mp4", &["--encoder", "openh264", "--mode", "off", "--quality", "10"]);
+    assert!(text.contains("openh264enc takes no odd size (97×65): cut to 96×64"), "{text}");
+    let (before, after) = (decode(&input), decode(&output));
+    assert_eq!((size(&after), after.frames.len()), (("96".into(), "64".into()), 5));
+    // Cut, not scaled: each pixel is where it was. GStreamer's rows are padded to four bytes.
+    let (before, after) = (&before.frames[3].data, &after.frames[3].data);
+    let differences = (0..64 * 96).map(|at| before[at / 96 * 100 + at % 96].abs_diff(after[at]));
+    let mean = differences.map(u32::from).sum::<u32>() / (64 * 96);
+    assert!(mean < 4, "{mean}");
+}
+
+#[test]
 fn other_containers_are_read() {
     let folder = folder();
     for (name, codecs) in [

@@ -92,3 +92,33 @@ fn what_pipes_need_is_said() {
     let output = shell("AUTOLEVELS - - --format P777");
     assert!(String::from_utf8_lossy(&output.stderr).contains("I420"));
 }
+
+#[test]
+fn full_range_goes_through_both_pipes() {
+    let folder = folder();
+    let raw = folder.path().join("in.y4m");
+    // All codes, the darkest and the brightest too.
+    let ramp = "-f lavfi -i testsrc=size=256x64:rate=25,format=yuvj420p,geq=lum='X':cb=128:cr=128 -t 0.4";
+    ffmpeg(&format!("{ramp} -pix_fmt yuvj420p -strict -1 -f yuv4mpegpipe {}", raw.display()));
+    let header = |bytes: &[u8]| String::from_utf8(bytes.split(|byte| *byte == b'\n').next().unwrap().to_vec()).unwrap();
+    let frames = |bytes: &[u8]| bytes[header(bytes).len()..].to_vec();
+    let written = std::fs::read(&raw).unwrap();
+    assert!(header(&written).contains("XCOLORRANGE=FULL"), "ffmpeg writes the range");
+    for from in [format!("AUTOLEVELS {} -", raw.display()), format!("cat {} | AUTOLEVELS - -", raw.display())] {
+        let same = works(&format!("{from} --mode off"));
+        assert!(header(&same).contains("XCOLORRANGE=FULL"), "{}", header(&same));
+        assert!(frames(&same) == frames(&written), "{from}");
+        // A ramp that fills the range is right as it is; taken for limited it would be bent.
+        let levelled = works(&format!("{from} --strength 1"));
+        let (before, after) = (frames(&written), frames(&levelled));
+        let change = before.iter().zip(&after).map(|(a, b)| a.abs_diff(*b)).max();
+        assert!(change < Some(3), "{change:?}");
+    }
+    let limited =
+        works(&format!("ffmpeg -v error {PICTURE} -t 0.2 -pix_fmt yuv420p -f yuv4mpegpipe - | AUTOLEVELS - -"));
+    assert!(!header(&limited).contains("FULL"), "{}", header(&limited));
+    // And in a file: the range is described there.
+    let output = folder.path().join("out.mkv");
+    works(&format!("AUTOLEVELS {} {}", raw.display(), output.display()));
+    assert!(decode(&output).field("colorimetry").starts_with("1:"), "{}", decode(&output).field("colorimetry"));
+}

@@ -1,5 +1,8 @@
 //! Several tracks, tracks that do not fit, and what is left out.
 
+use std::path::Path;
+use std::process::Command;
+
 use crate::clips::{H264, PICTURE, TONE, clip, ffmpeg, usual};
 use crate::decode::{decode, same_content, same_sound, same_times};
 use crate::{fail, folder, level};
@@ -74,32 +77,33 @@ fn video_without_sound_and_with_longer_or_shorter_sound() {
 }
 
 #[test]
-fn subtitles_are_left_out_and_that_is_said() {
-    let folder = folder();
-    let subtitles = folder.path().join("s.srt");
-    std::fs::write(&subtitles, "1\n00:00:00,100 --> 00:00:00,900\nHello\n\n2\n00:00:01,100 --> 00:00:01,900\nAgain\n")
-        .unwrap();
-    let line = format!("{PICTURE} {TONE} -i {} -t 2 {H264} -c:a aac -c:s srt", subtitles.display());
-    let input = clip(folder.path(), "a.mkv", &line);
-    let output = folder.path().join("b.mkv");
-    let text = level(&input, &output, &[]);
-    assert!(text.contains("text/x-raw is left out"), "{text}");
-    same_content(&decode(&input), &decode(&output), 1000);
-}
-
-#[test]
-fn chapters_are_left_out_and_that_is_said() {
+fn chapters_are_kept_where_the_container_takes_them() {
     let folder = folder();
     let chapters = folder.path().join("chapters.txt");
     let text = ";FFMETADATA1\n[CHAPTER]\nTIMEBASE=1/1000\nSTART=0\nEND=500\ntitle=One\n\
                 [CHAPTER]\nTIMEBASE=1/1000\nSTART=500\nEND=1000\ntitle=Two\n";
     std::fs::write(&chapters, text).unwrap();
-    let line = format!("{PICTURE} -i {} -t 1 -map_metadata 1 {H264}", chapters.display());
-    let input = clip(folder.path(), "a.mkv", &line);
-    let output = folder.path().join("b.mkv");
-    let text = level(&input, &output, &[]);
-    assert_eq!(text.matches("chapters are left out").count(), 1, "{text}");
-    same_content(&decode(&input), &decode(&output), 1000);
+    let with_sound = format!("{TONE} -map 0 -map 2 -c:a aac");
+    for more in ["-map 0", with_sound.as_str()] {
+        let line = format!("{PICTURE} -i {} {more} -t 1 -map_metadata 1 {H264}", chapters.display());
+        let input = clip(folder.path(), "a.mkv", &line);
+        for (name, kept) in [("b.mkv", true), ("b.webm", true), ("b.mp4", false)] {
+            let output = folder.path().join(name);
+            let text = level(&input, &output, &["--overwrite"]);
+            assert_eq!(text.matches("chapters are left out").count(), usize::from(!kept), "{text}");
+            let listed = chapters_of(&output);
+            let wanted = "0.000000,0.500000,One\n0.500000,1.000000,Two";
+            assert_eq!(listed, if kept { wanted } else { "" }, "{name}");
+            same_times(&decode(&output).times(), &decode(&input).times(), 1000);
+        }
+    }
+}
+
+fn chapters_of(path: &Path) -> String {
+    let show = "chapter=start_time,end_time:chapter_tags=title";
+    let mut command = Command::new("ffprobe");
+    command.args(["-v", "error", "-show_chapters", "-show_entries", show, "-of", "csv=p=0"]).arg(path);
+    String::from_utf8(command.output().unwrap().stdout).unwrap().trim().to_owned()
 }
 
 #[test]

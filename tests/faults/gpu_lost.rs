@@ -136,7 +136,6 @@ fn at_any_stage_of_any_frame_the_bridge_goes_on_with_what_is_in_flight() {
     let truth = bridge(BackendChoice::Cpu, "", 0);
     for stage in STAGES {
         for (at, depth) in [(1, 3), (4, 0), (4, 3), (5, 16), (FRAMES, 3)] {
-            // With so many in flight few flushes are needed; the last calls may never come.
             let outcome = bridge(BackendChoice::Auto, &failing(stage, at), depth);
             outcome.check(&truth, &["told to fail", "the CPU"], &format!("{stage} {at}, {depth} in flight"));
         }

@@ -4,6 +4,7 @@ use autolevels::frame::{Format, FrameInfo, LumaWeights, Range};
 use autolevels::levels::statistics::{Chunk, Statistics};
 use autolevels::levels::{Decision, Levels, Report};
 use autolevels::settings::{Chroma, Mode, Settings};
+use autolevels::window::Window;
 
 use crate::cases;
 
@@ -70,6 +71,11 @@ fn fill(statistics: &mut Statistics, codes: usize, dice: &mut Dice) {
         0 => dice.below(700) as usize,
         _ => 48,
     };
+    for table in &mut statistics.channels {
+        table.clear();
+        let length = [0, codes, codes, codes, dice.below(2 * codes as u64) as usize][dice.below(5) as usize];
+        table.extend((0..length).map(|_| dice.count()));
+    }
     let flat = dice.below(3) == 0;
     let (sum, count) = (dice.count(), dice.count());
     statistics.chunks.clear();
@@ -92,6 +98,7 @@ fn settings(dice: &mut Dice) -> Settings {
         cut: dice.share(),
         max_gain: 1.0 + 99.0 * dice.share(),
         midtone: dice.share(),
+        independence: dice.one_of(&[0.0, 1.0]) * dice.share(),
         chroma: dice.one_of(&[Chroma::Follow, Chroma::Keep]),
         freeze: dice.below(20) == 0,
         ..Settings::default()
@@ -149,6 +156,11 @@ fn every_decision_is_finite_in_range_and_monotonic() {
             }
             fill(&mut statistics, range.bins(), &mut dice);
             let time = next(&mut now, &mut dice);
+            if dice.below(8) == 0 {
+                let edges: [usize; 4] = std::array::from_fn(|_| dice.one_of(&[0, 1, 7, 16, 48, usize::MAX]));
+                let window = Window { left: edges[0], right: edges[1], top: edges[2], bottom: edges[3] };
+                levels.set_window(window.within(&info));
+            }
             let what = || format!("{settings:?} {time:?} {statistics:?}");
             let decision = levels.decide(&statistics, &settings, time);
             check(decision, &range, &what);

@@ -13,7 +13,8 @@ pub fn complete_colorimetry(pad: &gst::Pad) {
     edit_caps(pad, completed);
 }
 
-fn completed(caps: &gst::CapsRef) -> Option<gst::Caps> {
+/// Caps with the matrix that goes with their size, if they tell the range alone.
+pub fn completed(caps: &gst::CapsRef) -> Option<gst::Caps> {
     let structure = caps.structure(0)?;
     let colorimetry = structure.get::<&str>("colorimetry").ok()?;
     let parts: Vec<&str> = colorimetry.split(':').collect();

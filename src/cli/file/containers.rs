@@ -62,6 +62,14 @@ impl Container {
         })
     }
 
+    /// Caps of the subtitles that can be kept. WebM holds only a kind that its muxer does not write.
+    pub fn subtitles(self) -> gst::Caps {
+        match self {
+            Container::WebM => gst::Caps::new_empty(),
+            _ => self.takes("subtitle_%u"),
+        }
+    }
+
     /// Caps of the streams that pads of the muxer's `template` take.
     pub fn takes(self, template: &str) -> gst::Caps {
         let factory = gst::ElementFactory::find(self.element());

@@ -29,12 +29,21 @@ impl Cut {
     pub fn apply_to(&self, pad: &gst::Pad) {
         let cut = self.clone();
         let ended = AtomicBool::new(false);
-        pad.add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
+        // Where there is little to say, as between subtitles, gaps tell how far the stream is.
+        pad.add_probe(gst::PadProbeType::BUFFER | gst::PadProbeType::EVENT_DOWNSTREAM, move |pad, info| {
             let end = cut.0.load(Ordering::SeqCst);
+            let time = match &info.data {
+                Some(gst::PadProbeData::Buffer(buffer)) => buffer.dts_or_pts(),
+                Some(gst::PadProbeData::Event(event)) => match event.view() {
+                    gst::EventView::Gap(gap) => Some(gap.get().0),
+                    _ => return gst::PadProbeReturn::Ok,
+                },
+                _ => None,
+            };
             if end == NONE {
                 return gst::PadProbeReturn::Ok;
             }
-            let time = info.buffer().and_then(|buffer| running_time(pad, buffer.dts_or_pts()?));
+            let time = time.and_then(|time| running_time(pad, time));
             if time.is_some_and(|time| time.nseconds() < end) {
                 return gst::PadProbeReturn::Ok;
             }

@@ -51,9 +51,9 @@ impl Pictures {
         let after_queue = queue.static_pad("src").context("a queue has a source pad")?;
         caps::complete_colorimetry(&input);
         let damaged = count_damaged(&input);
-        turn_upright(&after_queue, &convert, &filter, words);
+        turn_upright(&after_queue, &convert, words);
         if encoder.halves_colour() {
-            keep_odd_sizes(&after_queue, &filter, &taken, words);
+            care_for_odd_sizes(&after_queue, &convert, &filter, encoder, words);
         }
         tell_changes(&after_queue, words);
         let output = bridge.appsink().static_pad("sink").context("an appsink has a sink pad")?;
@@ -116,10 +116,10 @@ fn format(caps: &gst::CapsRef) -> Option<String> {
     caps.structure(0)?.get("format").ok()
 }
 
-/// Puts a `videoflip` between the two elements if the file says that its pictures are turned: the muxers drop the
-/// tag. It is not there otherwise, since it knows few formats.
-fn turn_upright(pad: &gst::Pad, before: &gst::Element, after: &gst::Element, words: &Sender<Word>) {
-    let (before, after, words) = (before.downgrade(), after.downgrade(), words.clone());
+/// Puts a `videoflip` after the element if the file says that its pictures are turned: the muxers drop the tag. It
+/// is not there otherwise, since it knows few formats.
+fn turn_upright(pad: &gst::Pad, before: &gst::Element, words: &Sender<Word>) {
+    let (before, words) = (before.downgrade(), words.clone());
     let turned = AtomicBool::new(false);
     pad.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
         let orientation = info.event().and_then(|event| match event.view() {
@@ -130,8 +130,8 @@ fn turn_upright(pad: &gst::Pad, before: &gst::Element, after: &gst::Element, wor
         });
         if orientation.is_some_and(|orientation| orientation != "rotate-0")
             && !turned.swap(true, Ordering::Relaxed)
-            && let (Some(before), Some(after)) = (before.upgrade(), after.upgrade())
-            && let Err(error) = insert_flip(&before, &after)
+            && let Some(before) = before.upgrade()
+            && let Err(error) = flip().and_then(|flip| insert(&before, &flip))
         {
             // Nobody listens any more when the job has ended.
             let _ = words.send(Word::Failed(error));
@@ -156,35 +156,66 @@ fn drop_orientation(pad: &gst::Pad) {
     });
 }
 
-/// Called in the thread that pushes through both elements, before the first frame: nothing is under way.
-fn insert_flip(before: &gst::Element, after: &gst::Element) -> anyhow::Result<()> {
+fn flip() -> anyhow::Result<gst::Element> {
     let flip = make("videoflip")?;
     flip.set_property_from_str("video-direction", "auto");
+    Ok(flip)
+}
+
+/// Puts the element behind another. Called in the thread that pushes through there, before the first frame: nothing
+/// is under way.
+fn insert(before: &gst::Element, element: &gst::Element) -> anyhow::Result<()> {
     let pipeline = before.parent().and_downcast::<gst::Bin>().context("the pipeline is gone")?;
-    pipeline.add(&flip)?;
-    before.unlink(after);
-    gst::Element::link_many([before, &flip, after])?;
-    flip.sync_state_with_parent()?;
+    pipeline.add(element)?;
+    let source = before.static_pad("src").context("a converter has an output")?;
+    let after = source.peer().context("a converter is linked")?;
+    source.unlink(&after)?;
+    source.link(&element.static_pad("sink").context("a filter has an input")?)?;
+    element.static_pad("src").context("a filter has an output")?.link(&after)?;
+    element.sync_state_with_parent()?;
     Ok(())
 }
 
-/// Formats with half the chroma cannot hold an odd number of columns or rows in these encoders, which cut one off.
-fn keep_odd_sizes(pad: &gst::Pad, filter: &gst::Element, taken: &gst::Caps, words: &Sender<Word>) {
+/// Formats with half the chroma cannot hold an odd number of columns or rows in these encoders: they get all of the
+/// chroma, or else a picture that is cut to even numbers here, since some take off more themselves.
+fn care_for_odd_sizes(
+    pad: &gst::Pad,
+    convert: &gst::Element,
+    filter: &gst::Element,
+    encoder: &VideoEncoder,
+    words: &Sender<Word>,
+) {
     let whole = gst::List::new(["Y444", "Y444_10LE", "Y444_12LE"]);
-    let whole = gst::Caps::builder("video/x-raw").field("format", whole).build().intersect(taken);
-    if whole.is_empty() {
-        return;
-    }
-    let (filter, words) = (filter.downgrade(), words.clone());
+    let whole = gst::Caps::builder("video/x-raw").field("format", whole).build().intersect(&encoder.takes());
+    let takes_whole = !whole.is_empty();
+    let (convert, filter, words, name) =
+        (convert.downgrade(), filter.downgrade(), words.clone(), encoder.name().to_owned());
+    let done = AtomicBool::new(false);
     on_sizes(pad, move |_, (width, height)| {
-        if (width % 2 != 0 || height % 2 != 0)
-            && let Some(filter) = filter.upgrade()
-            && filter.property::<gst::Caps>("caps").is_any()
-        {
-            filter.set_property("caps", &whole);
-            let _ = words
-                .send(Word::Note(format!("an odd size ({width}×{height}) is encoded with all its chroma (4:4:4)")));
+        let (columns, rows) = (width % 2, height % 2);
+        if (columns, rows) == (0, 0) || done.swap(true, Ordering::Relaxed) {
+            return;
         }
+        let (Some(convert), Some(filter)) = (convert.upgrade(), filter.upgrade()) else { return };
+        let word = if takes_whole {
+            filter.set_property("caps", &whole);
+            Word::Note(format!("an odd size ({width}×{height}) is encoded with all its chroma (4:4:4)"))
+        } else {
+            match make("videocrop").and_then(|crop| {
+                crop.set_property("right", columns);
+                crop.set_property("bottom", rows);
+                insert(&convert, &crop)
+            }) {
+                Ok(()) => Word::Note(format!(
+                    "{name} takes no odd size ({width}×{height}): cut to {}×{}; x264, vp9 and others keep all of it",
+                    width - columns,
+                    height - rows
+                )),
+                Err(error) => Word::Failed(error),
+            }
+        };
+        // Nobody listens any more when the job has ended.
+        let _ = words.send(word);
     });
 }
 

@@ -31,6 +31,7 @@ use super::streams::{Streams, Word};
 use super::summary::Summary;
 use super::trouble::Trouble;
 use super::written::Written;
+use super::y4m;
 
 /// How often the bus, the interrupts and the progress are looked at.
 const TICK: gst::ClockTime = gst::ClockTime::from_mseconds(50);
@@ -52,6 +53,13 @@ pub struct Job<'a> {
     /// Raw video on stdin or stdout.
     pub raw: Option<RawVideo>,
     pub settings: &'a Settings,
+}
+
+impl Job<'_> {
+    /// Whether the muxer takes the chapters that come to it with the streams.
+    fn keeps_chapters(&self) -> bool {
+        matches!(self.container, Some(Container::Matroska | Container::WebM))
+    }
 }
 
 /// How a pipeline ended, if it did not fail.
@@ -111,6 +119,12 @@ fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>) ->
         parser.static_pad("src").context("a parser has an output")?.link(&pictures)?;
         return Ok(());
     }
+    let pictures = streams.pictures.upgrade().context("the pipeline is gone")?;
+    if is_pipe(job.input) {
+        y4m::read_stream(&source.static_pad("src").context("a source has an output")?, &pictures);
+    } else {
+        y4m::read_file(job.input, &pictures);
+    }
     let decoder = make("decodebin")?;
     pipeline.add(&decoder)?;
     source.link(&decoder)?;
@@ -158,7 +172,8 @@ impl Running {
 
         let (sender, words): (Sender<Word>, _) = channel();
         let pictures = Pictures::build(&pipeline, &bridge, &job.encoder, &sender)?;
-        let mut encoder = pictures::converter(&job.encoder, &sender)?.to_vec();
+        let converter = pictures::converter(&job.encoder, &sender)?;
+        let mut encoder = converter.to_vec();
         encoder.extend(job.encoder.make()?);
         pipeline.add(bridge.appsrc())?;
         pipeline.add_many(&encoder)?;
@@ -181,8 +196,10 @@ impl Running {
             None => (into_sink, None),
         };
         last.link(&pad)?;
-        if job.container.is_none() && job.raw.is_some() {
-            raw::pack(&pad);
+        match (job.container, job.raw) {
+            (None, Some(_)) => raw::pack(&pad),
+            (None, None) => y4m::write(&pad, &encoder[converter.len()]),
+            _ => {}
         }
         let cut = Cut::default();
         let written = Written::default();
@@ -222,9 +239,9 @@ impl Running {
                 Some(gst::MessageView::Warning(warning)) => reporter.note(&warning.error().to_string()),
                 Some(gst::MessageView::Element(element)) if is_end_of_file(element) => break,
                 Some(gst::MessageView::Element(element)) => trouble.notice(element),
-                Some(gst::MessageView::Toc(_)) if !told_chapters => {
+                Some(gst::MessageView::Toc(_)) if !told_chapters && !job.keeps_chapters() => {
                     told_chapters = true;
-                    reporter.note("chapters are left out: only pictures and sound are kept");
+                    reporter.note("chapters are left out: only mkv and webm keep them");
                 }
                 Some(gst::MessageView::Latency(_)) => {
                     // Nothing here is live: a failure changes nothing.

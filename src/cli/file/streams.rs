@@ -11,7 +11,21 @@ use super::audio::{self, Treatment};
 use super::containers::Container;
 use super::cut::Cut;
 use super::pipeline::to_duration;
+use super::subtitles;
 use super::written::Written;
+
+/// Kinds of subtitles.
+const TEXTS: [&str; 9] = [
+    "text/x-raw",
+    "application/x-ssa",
+    "application/x-ass",
+    "application/x-usf",
+    "subtitle/x-kate",
+    "subpicture/x-dvd",
+    "subpicture/x-pgs",
+    "closedcaption/x-cea-608",
+    "closedcaption/x-cea-708",
+];
 
 /// What the pipeline's threads have to say.
 pub enum Word {
@@ -39,17 +53,8 @@ impl Streams {
         if let Some((container, _)) = &self.muxer {
             caps.merge(container.takes("audio_%u"));
         }
-        for name in [
-            "audio/x-raw",
-            "text/x-raw",
-            "application/x-ssa",
-            "application/x-ass",
-            "subpicture/x-dvd",
-            "subpicture/x-pgs",
-            "closedcaption/x-cea-608",
-            "closedcaption/x-cea-708",
-        ] {
-            caps.merge(gst::Caps::new_empty_simple(name));
+        for name in ["audio/x-raw"].iter().chain(&TEXTS) {
+            caps.merge(gst::Caps::new_empty_simple(*name));
         }
         caps
     }
@@ -73,7 +78,7 @@ impl Streams {
     fn try_link(&self, decoder: &gst::Element) -> anyhow::Result<()> {
         let Some(pipeline) = self.pipeline.upgrade() else { return Ok(()) };
         let mut videos = 0;
-        let mut tracks = 0;
+        let (mut tracks, mut texts) = (0, 0);
         // The decoder sorts its pads by kind; the file's own order is in the names of its streams.
         let mut pads = decoder.src_pads();
         pads.sort_by_key(|pad| pad.stream_id());
@@ -96,7 +101,8 @@ impl Streams {
                     None => self.note(format!("track {tracks} is left out: a pipe carries pictures only")),
                 }
             } else {
-                self.note(format!("a stream of {name} is left out: only pictures and sound are kept"));
+                texts += 1;
+                self.link_subtitles(&pipeline, &pad, &caps, texts)?;
             }
         }
         match videos {
@@ -125,22 +131,43 @@ impl Streams {
                 "{container} does not take the sound of track {number} as it is: encoded with {encoder}"
             ));
         }
-        pipeline.add_many(&chain)?;
-        gst::Element::link_many(&chain)?;
-        let target = muxer
-            .request_pad_simple("audio_%u")
-            .with_context(|| format!("{} takes no more sound", container.name()))?;
-        let last = chain.last().and_then(|element| element.static_pad("src")).context("an encoder has an output")?;
-        last.link(&target).with_context(|| format!("track {number} does not fit {}", container.name()))?;
+        let target = attach(pipeline, &chain, pad, muxer, "audio_%u")
+            .with_context(|| format!("track {number} does not fit {}", container.name()))?;
         audio::complete_durations(&target);
         self.cut.apply_to(&target);
         self.written.note_end(&target);
-        for element in chain.iter().rev() {
-            element.sync_state_with_parent()?;
+        start(&chain)
+    }
+
+    fn link_subtitles(
+        &self,
+        pipeline: &gst::Pipeline,
+        pad: &gst::Pad,
+        caps: &gst::Caps,
+        number: usize,
+    ) -> anyhow::Result<()> {
+        let name = caps.structure(0).map(|structure| structure.name().to_string()).unwrap_or_default();
+        let Some((container, muxer)) = &self.muxer else {
+            self.note(format!("subtitles {number} are left out: a pipe carries pictures only"));
+            return Ok(());
+        };
+        let Some(muxer) = muxer.upgrade() else { return Ok(()) };
+        let Some(treatment) = subtitles::treatment(caps, *container) else {
+            self.note(format!("subtitles {number} ({name}) are left out: {} does not take them", container.name()));
+            return Ok(());
+        };
+        if let subtitles::Treatment::Plain { styled: true } = treatment {
+            self.note(format!("subtitles {number} lose their styles: {} takes plain text", container.name()));
         }
-        let first = chain[0].static_pad("sink").context("a queue has an input")?;
-        pad.link(&first).with_context(|| format!("track {number} cannot be linked"))?;
-        Ok(())
+        let mut chain = vec![audio::queue()?];
+        chain.extend(subtitles::elements(treatment)?);
+        let target = attach(pipeline, &chain, pad, &muxer, "subtitle_%u")
+            .with_context(|| format!("subtitles {number} do not fit {}", container.name()))?;
+        if let (Container::Mp4 | Container::Mov, Some(before)) = (container, target.peer()) {
+            subtitles::begin_at_start(&before);
+        }
+        self.cut.apply_to(&target);
+        start(&chain)
     }
 
     /// Length of the input, if it is known.
@@ -158,6 +185,31 @@ impl Streams {
             self.note(format!("pictures are converted from {from} to {to} before they are levelled"));
         }
     }
+}
+
+/// Puts the elements between a pad of the decoder and a new one of the muxer, which is given back.
+fn attach(
+    pipeline: &gst::Pipeline,
+    chain: &[gst::Element],
+    pad: &gst::Pad,
+    muxer: &gst::Element,
+    template: &str,
+) -> anyhow::Result<gst::Pad> {
+    pipeline.add_many(chain)?;
+    gst::Element::link_many(chain)?;
+    let target = muxer.request_pad_simple(template).context("the muxer takes no more streams of its kind")?;
+    let end = |element: Option<&gst::Element>, name| element.and_then(|element| element.static_pad(name));
+    end(chain.last(), "src").context("the branch has no output")?.link(&target)?;
+    pad.link(&end(chain.first(), "sink").context("the branch has no input")?)?;
+    Ok(target)
+}
+
+/// Lets the elements of a branch run, the last first.
+fn start(chain: &[gst::Element]) -> anyhow::Result<()> {
+    for element in chain.iter().rev() {
+        element.sync_state_with_parent()?;
+    }
+    Ok(())
 }
 
 /// Whether a decoder stands before this pad of a decodebin.

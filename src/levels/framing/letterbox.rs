@@ -28,9 +28,10 @@ const DOUBT: f64 = 0.5;
 const TEXT: f64 = 0.4;
 /// A bar takes no more than this share of the picture.
 const MOST: f64 = 0.45;
-/// Lines of a bar that are looked at for a picture, and steps in which the end of a bar is looked for.
+/// Lines of a bar that are looked at for a picture.
 const LOOKS: usize = 8;
-const STEPS: usize = 48;
+/// The end of a bar is looked for in ever smaller steps: the picture in so many, then each line.
+const STEPS: [usize; 2] = [16, 128];
 
 /// Lengths of the bars at both ends of an axis, in lines, with the lines that are mixed of bar and picture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -174,9 +175,8 @@ impl Lines<'_> {
     /// Black lines at an end, of which `known` are known to be; `None` if too many for a bar.
     fn bar(&self, known: usize, is_far: bool) -> Option<usize> {
         let most = (self.count as f64 * MOST) as usize;
-        let step = (self.count / STEPS).max(1);
         let mut black = known;
-        for step in [step, 1] {
+        for step in STEPS.map(|steps| (self.count / steps).max(1)).into_iter().chain([1]) {
             while self.is_black(black + step - 1, is_far) {
                 black += step;
                 if black > most {

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 use crate::frame::{FrameInfo, Lane, Packing, Plane, PlaneShape};
 
 /// Samples that are looked at on a line, at most.
-const SAMPLES: usize = 48;
+const SAMPLES: usize = 32;
 /// Codes above black, of 256, that a black bar may have: a codec leaves a little noise.
 const NOISE: usize = 3;
 /// What is above black in a line that is mixed with black is less than this share of what it is elsewhere.

@@ -2,6 +2,7 @@
 
 mod bars;
 mod exposure;
+mod footage;
 mod motion;
 mod properties;
 mod scenes;
