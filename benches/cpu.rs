@@ -79,7 +79,7 @@ fn formats_and_sizes(criterion: &mut Criterion) {
     for (format, size) in formats.into_iter().chain(sizes) {
         let info = info(format, size);
         let mut group = criterion.benchmark_group(format!("{info}, threads 1"));
-        let bytes: usize = info.planes.iter().map(|plane| plane.samples * plane.rows).sum();
+        let bytes: usize = info.planes.iter().map(|plane| plane.bytes * plane.rows).sum();
         group.throughput(Throughput::Bytes(bytes as u64));
         let mut cpu = Cpu::with(&info, 1, Path::best(), 1);
         let mut frame = TestFrame::new(&info, Content::Natural, 1, 0);

@@ -1,4 +1,5 @@
-// Applies: looks every sample of every plane up in its lane's curve and writes the output.
+// Applies: looks every sample of every plane up in its lane's curve and writes the output. What is done to a word is
+// in apply_bytes.wgsl and apply_words.wgsl, one of which belongs to this.
 //
 // There are no more workgroups than run at a time, so that those of the other passes run beside them.
 
@@ -6,27 +7,10 @@
 @group(0) @binding(1) var first: texture_2d<u32>;
 @group(0) @binding(2) var second: texture_2d<u32>;
 @group(0) @binding(3) var third: texture_2d<u32>;
-// Three curves of 256 codes, four to a word.
+// The three curves, their entries as wide as samples.
 @group(0) @binding(4) var<storage, read> curves: array<u32>;
 
-// Words of one curve, and of the three that are given; a fourth copies.
-const CURVE = 64u;
-const GIVEN = 192u;
-
-var<workgroup> tables: array<u32, 256>;
-
-fn look_up(lanes: u32, word: u32, index: u32) -> u32 {
-    let curve = (lanes >> (8u * index)) & 3u;
-    let code = (word >> (8u * index)) & 255u;
-    return ((tables[curve * CURVE + code / 4u] >> (8u * (code % 4u))) & 255u) << (8u * index);
-}
-
-// The output of the word `x` of a row.
-fn apply_word(plane: u32, x: u32, word: u32) -> u32 {
-    let unit = stream.lanes[plane];
-    let lanes = unit[x % unit.w];
-    return look_up(lanes, word, 0u) | look_up(lanes, word, 1u) | look_up(lanes, word, 2u) | look_up(lanes, word, 3u);
-}
+var<workgroup> tables: array<u32, TABLES>;
 
 @compute @workgroup_size(threads)
 fn apply(
@@ -34,12 +18,8 @@ fn apply(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) index: u32,
 ) {
-    for (var i = index; i < GIVEN + CURVE; i += threads) {
-        if i < GIVEN {
-            tables[i] = curves[i];
-        } else {
-            tables[i] = 0x03020100u + (i - GIVEN) * 0x04040404u;
-        }
+    for (var i = index; i < TABLES; i += threads) {
+        tables[i] = table_word(i);
     }
     workgroupBarrier();
 

@@ -8,7 +8,8 @@
 @group(0) @binding(2) var<storage, read_write> slots: array<u32>;
 
 // How luma lies in a unit: four samples (0), two samples two apart (1), R, G and B of one pixel (2),
-// R, G and B of four pixels in three words (3).
+// R, G and B of four pixels in three words (3); of samples of 16 bits, in two words, four (4), R, G and B of one
+// pixel (5).
 override sort: u32 = 0u;
 // Which sample of the unit is the first luma (sort 1), or red, green, blue and alpha (4: none).
 override luma: u32 = 0u;
@@ -16,13 +17,13 @@ override red: u32 = 0u;
 override green: u32 = 1u;
 override blue: u32 = 2u;
 override alpha: u32 = 4u;
+// Where the upper ten bits of a code begin in a sample of 16 bits.
+override bin: u32 = 0u;
 // Invocations along a row, a power of two.
 override across: u32 = 32u;
 
-const CODES = 256u;
 // Neighbouring invocations count in different tables; the odd length keeps equal codes in different banks.
-const COPIES = 4u;
-const TABLE = 257u;
+const TABLE = CODES + 1u;
 
 var<workgroup> tables: array<atomic<u32>, COPIES * TABLE>;
 var<workgroup> sums: array<atomic<u32>, COLUMNS>;
@@ -43,6 +44,11 @@ fn sample(word: u32, index: u32) -> u32 {
     return (word >> (8u * index)) & 255u;
 }
 
+// The same of samples of 16 bits.
+fn wide(word: u32, index: u32) -> u32 {
+    return (word >> (16u * index)) & 0xffffu;
+}
+
 fn vote(code: u32, pixels: u32) {
     atomicAdd(&tables[table + code], pixels * alike);
     sum += code * pixels;
@@ -58,6 +64,23 @@ fn weigh_packed(pixel: u32) -> u32 {
     return weigh(sample(pixel, red), sample(pixel, green), sample(pixel, blue));
 }
 
+// A sample of 16 bits of a pixel of two words.
+fn wide_of(a: u32, b: u32, index: u32) -> u32 {
+    return wide(select(a, b, index > 1u), index & 1u);
+}
+
+// Counts four pixels side by side, or those of them that are `left` in the row.
+fn vote_four(codes: vec4<u32>, left: u32) {
+    if left >= 4u && all(codes == codes.xxxx) {
+        vote(codes.x, 4u);
+    } else {
+        vote(codes.x, 1u);
+        if left > 1u { vote(codes.y, 1u); }
+        if left > 2u { vote(codes.z, 1u); }
+        if left > 3u { vote(codes.w, 1u); }
+    }
+}
+
 // Reads a quad of the plane and stores it as a texel.
 fn bring(x: u32, y: u32) -> vec4<u32> {
     var quad = vec4(0u);
@@ -68,7 +91,7 @@ fn bring(x: u32, y: u32) -> vec4<u32> {
     return quad;
 }
 
-// Counts the unit at `x`, of one word or three, if the row of `units` has it. Gives its sum and count.
+// Counts the unit at `x`, of one to three words, if the row of `units` has it. Gives its sum and count.
 fn measure_unit(x: u32, units: u32, a: u32, b: u32, c: u32) -> vec2<u32> {
     if x >= units {
         return vec2(0u);
@@ -99,18 +122,17 @@ fn measure_unit(x: u32, units: u32, a: u32, b: u32, c: u32) -> vec2<u32> {
         if alpha > 3u || sample(a, alpha & 3u) != 0u {
             vote(weigh_packed(a), 1u);
         }
-    } else {
+    } else if sort == 3u {
         // The middle sample of a pixel is green; red and blue are on its sides.
         let pixels = vec4(a & 0xffffffu, (a >> 24u) | ((b & 0xffffu) << 8u), (b >> 16u) | ((c & 255u) << 16u), c >> 8u);
-        let left = stream.width - 4u * x;
         let codes = vec4(weigh_packed(pixels.x), weigh_packed(pixels.y), weigh_packed(pixels.z), weigh_packed(pixels.w));
-        if left >= 4u && all(codes == codes.xxxx) {
-            vote(codes.x, 4u);
-        } else {
-            vote(codes.x, 1u);
-            if left > 1u { vote(codes.y, 1u); }
-            if left > 2u { vote(codes.z, 1u); }
-            if left > 3u { vote(codes.w, 1u); }
+        vote_four(codes, stream.width - 4u * x);
+    } else if sort == 4u {
+        let samples = vec4(wide(a, 0u), wide(a, 1u), wide(b, 0u), wide(b, 1u));
+        vote_four((samples >> vec4(bin)) & vec4(CODES - 1u), stream.planes[0].samples - 4u * x);
+    } else {
+        if alpha > 3u || wide_of(a, b, alpha & 3u) != 0u {
+            vote(weigh(wide_of(a, b, red), wide_of(a, b, green), wide_of(a, b, blue)) >> bin, 1u);
         }
     }
     return vec2(sum, votes);
@@ -141,6 +163,22 @@ fn measure(x: u32, y: u32, units: u32, inside: vec4<u32>) -> Seen {
         r = measure_unit(unit + 2u, units, b.z, b.w, c.x);
         alike = inside.w;
         s = measure_unit(unit + 3u, units, c.y, c.z, c.w);
+    } else if sort >= 4u {
+        let a = bring(2u * x, y);
+        let b = bring(2u * x + 1u, y);
+        if unit + 4u < units && all(a == a.xyxy) && all(b == a.xyxy) {
+            alike = inside.x + inside.y + inside.z + inside.w;
+            p = measure_unit(unit, units, a.x, a.y, 0u);
+            return Seen(vec4(p.x), vec4(p.y));
+        }
+        alike = inside.x;
+        p = measure_unit(unit, units, a.x, a.y, 0u);
+        alike = inside.y;
+        q = measure_unit(unit + 1u, units, a.z, a.w, 0u);
+        alike = inside.z;
+        r = measure_unit(unit + 2u, units, b.x, b.y, 0u);
+        alike = inside.w;
+        s = measure_unit(unit + 3u, units, b.z, b.w, 0u);
     } else {
         let quad = bring(x, y);
         // A run of equal units counts at once, unless the last one may be cut off by the end of the row.

@@ -1,31 +1,27 @@
-// Applies as apply.wgsl does, but leaves what is kept as it came, and blends patches in.
+// Applies as apply.wgsl does, but leaves what is kept as it came, and blends patches in. How samples lie in words is in
+// overlay_bytes.wgsl and overlay_words.wgsl, one of which belongs to this.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 @group(0) @binding(1) var first: texture_2d<u32>;
 @group(0) @binding(2) var second: texture_2d<u32>;
 @group(0) @binding(3) var third: texture_2d<u32>;
-// Three curves of 256 codes, four to a word.
+// The three curves, their entries as wide as samples.
 @group(0) @binding(4) var<storage, read> curves: array<u32>;
 
-fn look_up(lanes: vec4<u32>, texel: vec4<u32>) -> vec4<u32> {
-    var found = texel;
-    for (var i = 0u; i < 4u; i++) {
-        // The fourth curve copies.
-        if lanes[i] < 3u {
-            found[i] = (curves[lanes[i] * 64u + texel[i] / 4u] >> (8u * (texel[i] % 4u))) & 255u;
-        }
-    }
-    return found;
-}
-
-// The output of the word `x` of row `y`.
-fn overlay_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
-    var texel = unpack(word);
+// The output of the texel `x` of row `y`, given as four codes.
+fn overlay_texel(plane: u32, x: u32, y: u32, codes: vec4<u32>) -> vec4<u32> {
+    var texel = codes;
     if !is_kept(plane, x) {
         let unit = stream.lanes[plane];
-        texel = look_up(unpack(unit[x % unit.w]), texel);
+        let lanes = unpack(unit[x % unit.w]);
+        for (var i = 0u; i < 4u; i++) {
+            // The fourth curve copies.
+            if lanes[i] < 3u {
+                texel[i] = look_up(lanes[i], texel[i]);
+            }
+        }
     }
-    return marked(plane, x, y, texel);
+    return drawn(plane, x, y, texel);
 }
 
 @compute @workgroup_size(8, 4)
@@ -40,11 +36,5 @@ fn overlay(@builtin(global_invocation_id) id: vec3<u32>) {
         case 1u: { quad = textureLoad(second, id.xy, 0); }
         default: { quad = textureLoad(third, id.xy, 0); }
     }
-    let x = 4u * id.x;
-    write_quad(plane, id.x, id.y, vec4(
-        overlay_word(plane, x, id.y, quad.x),
-        overlay_word(plane, x + 1u, id.y, quad.y),
-        overlay_word(plane, x + 2u, id.y, quad.z),
-        overlay_word(plane, x + 3u, id.y, quad.w),
-    ));
+    write_quad(plane, id.x, id.y, overlay_quad(plane, id.x, id.y, quad));
 }

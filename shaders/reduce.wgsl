@@ -5,10 +5,9 @@
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 @group(0) @binding(1) var<storage, read> slots: array<u32>;
-// 256 counts of codes, then the chunks' sums, then their counts.
+// The counts of codes, then the chunks' sums, then their counts.
 @group(0) @binding(2) var<storage, read_write> statistics: array<u32>;
 
-const CODES = 256u;
 const CODES_EACH = 16u;
 const MOST_PARTS = 16u;
 

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::frame::{self, FrameInfo, Lane, LumaWeights};
+use crate::frame::{self, FrameInfo, Lane, LumaWeights, Packing};
 use crate::window::Window;
 
 const ONE: i64 = 1 << 16;
@@ -45,7 +45,9 @@ impl Matrix {
         let LumaWeights(weights) = info.weights;
         let weights = weights.map(i64::from);
         let [red, green, blue] = weights;
-        let (luma_span, chroma_span) = spans(&info.range);
+        // Samples of more than 8 bits are looked at with 8.
+        let range = info.range.at(8);
+        let (luma_span, chroma_span) = spans(&range);
         let gain = |weight: i64| rounded(2 * (ONE - weight) * luma_span, chroma_span);
         let (red_gain, blue_gain) = (gain(red), gain(blue));
         let chroma = |own: usize| {
@@ -55,8 +57,8 @@ impl Matrix {
             std::array::from_fn(|i| if i == own { -sum } else { others[i] } as i32)
         };
         Matrix {
-            neutral: i32::from(info.range.neutral),
-            most: i32::from(info.range.max),
+            neutral: i32::from(range.neutral),
+            most: i32::from(range.max),
             red: red_gain as i32,
             green: [-rounded(blue_gain * blue, green) as i32, -rounded(red_gain * red, green) as i32],
             blue: blue_gain as i32,
@@ -135,8 +137,11 @@ pub struct Places {
 }
 
 impl Places {
-    /// The places in frames as described by `info`; `None` for grey formats.
+    /// The places in frames as described by `info`; `None` for grey formats, and for those of more than 8 bits.
     pub fn find(info: &FrameInfo) -> Option<Places> {
+        if info.format.packing() != Packing::BYTE {
+            return None;
+        }
         let lanes =
             if info.format.is_rgb() { [Lane::Red, Lane::Green, Lane::Blue] } else { [Lane::Luma, Lane::Cb, Lane::Cr] };
         let [Some(first), Some(second), Some(third)] = lanes.map(|lane| Place::find(info, lane)) else { return None };
@@ -228,7 +233,7 @@ mod tests {
         assert_eq!(places(Format::Y42b, 5, 3), Some(([(0, 1, 0), (1, 1, 0), (2, 1, 0)], [1, 0], [3, 3])));
         assert_eq!(places(Format::Uyvy, 5, 3), Some(([(0, 2, 1), (0, 4, 0), (0, 4, 2)], [1, 0], [3, 3])));
         assert_eq!(places(Format::Bgr, 5, 3), Some(([(0, 3, 2), (0, 3, 1), (0, 3, 0)], [0, 0], [5, 3])));
-        assert_eq!(places(Format::Gray8, 5, 3), None);
+        assert_eq!((places(Format::Gray8, 5, 3), places(Format::P010, 5, 3)), (None, None));
         let argb = Places::find(&info(Format::Argb, 5, 3, Range::FULL, LumaWeights::BT709));
         assert_eq!(argb.and_then(|places| places.alpha), Some(Place { plane: 0, step: 4, first: 0 }));
     }

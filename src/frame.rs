@@ -1,6 +1,7 @@
 //! What a frame is: its format, planes, lanes and nominal range, and the memory that holds it.
 //!
-//! A plane is rows of *samples* (bytes at 8 bit). Its *lanes* say what the samples of a row are, over and
+//! A plane is rows of *samples*: bytes at 8 bit, above that words of 16 bits, little endian, that hold a code
+//! somewhere among their bits ([`Packing`]). Its *lanes* say what the samples of a row are, over and
 //! over: `YYYY`, `UVUV`, `YUYV`, `RGBA`, … One run through the lanes is a *unit*, a whole number of *texels*
 //! of four samples: one texel for every format but packed 24-bit RGB, which takes three (four pixels).
 //! Plane 0 is the one that is measured: the luma plane, or the only plane of a packed format.
@@ -11,6 +12,9 @@ use arrayvec::ArrayVec;
 
 /// Samples a texel holds, in the GPU's textures and everywhere.
 pub const TEXEL: usize = 4;
+
+/// Most bins of a histogram.
+pub const MOST_BINS: usize = 1024;
 
 /// What one sample is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +43,40 @@ impl Lane {
     }
 }
 
+/// How a sample holds its code. Bits that hold none of it come out as they went in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Packing {
+    /// Bits of a code.
+    pub depth: u32,
+    /// Bits below the code.
+    pub shift: u32,
+}
+
+impl Packing {
+    /// Codes of 8 bits, a byte each.
+    pub const BYTE: Packing = Packing { depth: 8, shift: 0 };
+
+    /// Bytes of a sample: 1 or 2.
+    pub const fn bytes(self) -> usize {
+        if self.depth > 8 { 2 } else { 1 }
+    }
+
+    /// The bits of a sample that hold its code.
+    pub const fn mask(self) -> u16 {
+        (((1 << self.depth) - 1) << self.shift) as u16
+    }
+
+    /// The code of a sample.
+    pub const fn code(self, sample: u16) -> u16 {
+        (sample & self.mask()) >> self.shift
+    }
+
+    /// The sample with another code in it.
+    pub const fn with_code(self, sample: u16, code: u16) -> u16 {
+        (sample & !self.mask()) | (code << self.shift)
+    }
+}
+
 /// How the samples of a plane lie: `site_samples` samples stand for `site_pixels` pixels of a row, and one
 /// row of the plane stands for `row_pixels` rows of the picture.
 struct PlaneSort {
@@ -56,22 +94,34 @@ const fn sort(lanes: &'static [Lane], site_samples: usize, site_pixels: usize, r
 const LUMA: PlaneSort = sort(&[Y, Y, Y, Y], 1, 1, 1);
 
 macro_rules! formats {
-    ($($variant:ident $name:literal: $($sort:expr),+;)+) => {
+    ($($(#[$only:meta])? $variant:ident $name:literal $(($depth:literal, $shift:literal))?: $($sort:expr),+;)+) => {
         /// The pixel formats, named as GStreamer names them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Format { $(#[doc = $name] $variant,)+ }
+        pub enum Format { $($(#[$only])? #[doc = $name] $variant,)+ }
         impl Format {
-            /// All formats, native YUV first: the order in which the element prefers them.
-            pub const ALL: &'static [Format] = &[$(Format::$variant),+];
+            /// All formats, in the order in which the element prefers them: 8 bit before more, native YUV first.
+            pub const ALL: &'static [Format] = &[$($(#[$only])? Format::$variant),+];
             /// GStreamer's name of the format.
             pub fn name(self) -> &'static str {
-                match self { $(Format::$variant => $name),+ }
+                match self { $($(#[$only])? Format::$variant => $name),+ }
+            }
+            /// How its samples hold their codes.
+            pub fn packing(self) -> Packing {
+                match self { $($(#[$only])? Format::$variant => packing(&[$(($depth, $shift))?])),+ }
             }
             fn sorts(self) -> &'static [PlaneSort] {
-                match self { $(Format::$variant => { const SORTS: &[PlaneSort] = &[$($sort),+]; SORTS }),+ }
+                match self { $($(#[$only])? Format::$variant => { const SORTS: &[PlaneSort] = &[$($sort),+]; SORTS }),+ }
             }
         }
     };
+}
+
+/// A byte for each code, unless depth and shift are given.
+const fn packing(given: &[(u32, u32)]) -> Packing {
+    match *given {
+        [(depth, shift), ..] => Packing { depth, shift },
+        [] => Packing::BYTE,
+    }
 }
 
 formats! {
@@ -94,6 +144,18 @@ formats! {
     Xbgr "xBGR": sort(&[X, B, G, R], 4, 1, 1);
     Rgb "RGB": sort(&[R, G, B, R, G, B, R, G, B, R, G, B], 3, 1, 1);
     Bgr "BGR": sort(&[B, G, R, B, G, R, B, G, R, B, G, R], 3, 1, 1);
+    P010 "P010_10LE" (10, 6): LUMA, sort(&[U, V, U, V], 2, 2, 2);
+    I420p10 "I420_10LE" (10, 0): LUMA, sort(&[U, U, U, U], 1, 2, 2), sort(&[V, V, V, V], 1, 2, 2);
+    I422p10 "I422_10LE" (10, 0): LUMA, sort(&[U, U, U, U], 1, 2, 1), sort(&[V, V, V, V], 1, 2, 1);
+    Y444p10 "Y444_10LE" (10, 0): LUMA, sort(&[U, U, U, U], 1, 1, 1), sort(&[V, V, V, V], 1, 1, 1);
+    I420p12 "I420_12LE" (12, 0): LUMA, sort(&[U, U, U, U], 1, 2, 2), sort(&[V, V, V, V], 1, 2, 2);
+    I422p12 "I422_12LE" (12, 0): LUMA, sort(&[U, U, U, U], 1, 2, 1), sort(&[V, V, V, V], 1, 2, 1);
+    Y444p12 "Y444_12LE" (12, 0): LUMA, sort(&[U, U, U, U], 1, 1, 1), sort(&[V, V, V, V], 1, 1, 1);
+    Gray16 "GRAY16_LE" (16, 0): LUMA;
+    Rgba64 "RGBA64_LE" (16, 0): sort(&[R, G, B, A], 4, 1, 1);
+    Argb64 "ARGB64_LE" (16, 0): sort(&[A, R, G, B], 4, 1, 1);
+    #[cfg(target_endian = "little")]
+    Argb64Native "ARGB64" (16, 0): sort(&[A, R, G, B], 4, 1, 1);
 }
 
 impl Format {
@@ -123,9 +185,30 @@ impl Range {
     /// Full ("PC", 0–255) range at 8 bit.
     pub const FULL: Range = Range { black: 0, white: 255, neutral: 128, max: 255 };
 
-    /// Number of codes, the length of histograms and curves.
+    /// The same range at another depth, in bits.
+    pub fn at(self, depth: u32) -> Range {
+        let max = ((1u32 << depth) - 1) as u16;
+        let scale = |code: u16| match code {
+            code if code == self.max => max,
+            code => (u64::from(code) * (u64::from(max) + 1) / self.codes() as u64) as u16,
+        };
+        Range { black: scale(self.black), white: scale(self.white), neutral: scale(self.neutral), max }
+    }
+
+    /// Number of codes.
     pub fn codes(&self) -> usize {
         usize::from(self.max) + 1
+    }
+
+    /// Codes from one bin of a histogram, or one entry of a curve, to the next, as their binary logarithm: 0 up to
+    /// 10 bits.
+    pub fn bin_shift(&self) -> u32 {
+        self.codes().ilog2().saturating_sub(MOST_BINS.ilog2())
+    }
+
+    /// Bins of a histogram and entries of a curve: one for each code up to 10 bits, 1024 above.
+    pub fn bins(&self) -> usize {
+        self.codes() >> self.bin_shift()
     }
 }
 
@@ -146,6 +229,8 @@ pub struct PlaneShape {
     pub lanes: &'static [Lane],
     /// Samples of a row, padding not counted.
     pub samples: usize,
+    /// Bytes of these.
+    pub bytes: usize,
     /// Rows of the plane.
     pub rows: usize,
     /// Pixels of the picture that a whole unit covers in its row.
@@ -180,15 +265,21 @@ pub struct FrameInfo {
 }
 
 impl FrameInfo {
-    /// Describes frames of `width` × `height` pixels, both at least 1.
+    /// Describes frames of `width` × `height` pixels, both at least 1. `range` may be that of another depth.
     pub fn new(format: Format, width: usize, height: usize, range: Range, weights: LumaWeights) -> FrameInfo {
         assert!(width > 0 && height > 0, "a frame has at least one pixel, not {width}×{height}");
-        let shape = |sort: &PlaneSort| PlaneShape {
-            lanes: sort.lanes,
-            samples: width.div_ceil(sort.site_pixels) * sort.site_samples,
-            rows: height.div_ceil(sort.row_pixels),
-            unit_pixels: sort.lanes.len() / sort.site_samples * sort.site_pixels,
+        let packing = format.packing();
+        let shape = |sort: &PlaneSort| {
+            let samples = width.div_ceil(sort.site_pixels) * sort.site_samples;
+            PlaneShape {
+                lanes: sort.lanes,
+                samples,
+                bytes: samples * packing.bytes(),
+                rows: height.div_ceil(sort.row_pixels),
+                unit_pixels: sort.lanes.len() / sort.site_samples * sort.site_pixels,
+            }
         };
+        let range = range.at(packing.depth);
         let planes = format.sorts().iter().map(shape).collect();
         FrameInfo { format, width, height, range, weights, planes }
     }
@@ -212,10 +303,10 @@ impl FrameInfo {
             return Err(FrameError::Planes { planes: planes.len(), wanted: self.planes.len() });
         }
         for (index, (plane, shape)) in planes.iter().zip(&self.planes).enumerate() {
-            if plane.stride < shape.samples {
-                return Err(FrameError::Stride { plane: index, stride: plane.stride, row: shape.samples });
+            if plane.stride < shape.bytes {
+                return Err(FrameError::Stride { plane: index, stride: plane.stride, row: shape.bytes });
             }
-            let wanted = (shape.rows - 1).checked_mul(plane.stride).and_then(|bytes| bytes.checked_add(shape.samples));
+            let wanted = (shape.rows - 1).checked_mul(plane.stride).and_then(|bytes| bytes.checked_add(shape.bytes));
             if wanted.is_none_or(|wanted| plane.data.len() < wanted) {
                 return Err(FrameError::Short {
                     plane: index,
@@ -315,6 +406,34 @@ mod tests {
         assert_eq!(shapes(Format::Yuy2), [(12, 3, 3, 3, 2)]);
         assert_eq!(shapes(Format::Bgra), [(20, 3, 5, 5, 1)]);
         assert_eq!(shapes(Format::Rgb), [(15, 3, 2, 6, 4)]);
+        assert_eq!(shapes(Format::P010), shapes(Format::Nv12));
+        let bytes = |format| info(format, 5, 3).planes.iter().map(|plane| plane.bytes).collect::<Vec<_>>();
+        assert_eq!(bytes(Format::Nv12), [5, 6]);
+        assert_eq!(bytes(Format::P010), [10, 12]);
+        assert_eq!(bytes(Format::Rgba64), [40]);
+    }
+
+    #[test]
+    fn ranges_are_the_same_at_every_depth() {
+        let limited = |depth| Range::LIMITED.at(depth);
+        assert_eq!(limited(8), Range::LIMITED);
+        assert_eq!(limited(10), Range { black: 64, white: 940, neutral: 512, max: 1023 });
+        assert_eq!(limited(12), Range { black: 256, white: 3760, neutral: 2048, max: 4095 });
+        assert_eq!(Range::FULL.at(16), Range { black: 0, white: 65535, neutral: 32768, max: 65535 });
+        assert_eq!(limited(12).at(10).at(8), Range::LIMITED);
+        assert_eq!(info(Format::P010, 4, 4).range, limited(10));
+        let bins = [8, 10, 12, 16].map(|depth| (limited(depth).bins(), limited(depth).bin_shift()));
+        assert_eq!(bins, [(256, 0), (1024, 0), (1024, 2), (1024, 6)]);
+    }
+
+    #[test]
+    fn bits_that_hold_no_code_stay() {
+        let packing = Format::P010.packing();
+        assert_eq!(packing.code(0xFFC7), 1023);
+        assert_eq!(packing.with_code(0xFFC7, 1), 0x0047);
+        let packing = Format::I420p10.packing();
+        assert_eq!((packing.code(0xFC05), packing.with_code(0xFC05, 7)), (5, 0xFC07));
+        assert!((0..=u16::MAX).all(|sample| packing.with_code(sample, packing.code(sample)) == sample));
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl<M: FrameMemory> Leveler<M> {
             settings: settings.clone(),
             framing: Framing::new(info),
             levels: Levels::new(info),
-            statistics: Statistics::empty(info.range.codes(), Grid::new(info).chunks()),
+            statistics: Statistics::empty(info.range.bins(), Grid::new(info).chunks()),
             jobs: VecDeque::with_capacity(depth + 1),
             free_slots: (0..=depth).rev().collect(),
             spare: vec![(Curves::identity(info.range.codes()), Marks::none(info.planes.len())); depth + 1],

@@ -31,7 +31,7 @@ fn backends(info: &FrameInfo) -> impl Iterator<Item = (Cpu, String)> {
 }
 
 fn measure(cpu: &mut Cpu, slot: usize, info: &FrameInfo, frame: &mut TestFrame) -> Statistics {
-    let mut statistics = Statistics::empty(info.range.codes(), Grid::new(info).chunks());
+    let mut statistics = Statistics::empty(info.range.bins(), Grid::new(info).chunks());
     cpu.measure(slot, frame).unwrap();
     cpu.statistics(slot, &mut statistics).unwrap();
     statistics
@@ -56,6 +56,22 @@ fn check_apply(info: &FrameInfo, content: Content, curves: &Curves) {
             }
         }
     }
+}
+
+/// Curves for frames as described by `info` that do to 8-bit codes what these tables do.
+fn curves(info: &FrameInfo, tables: [&Vec<u16>; 3]) -> Curves {
+    let (bins, codes) = (info.range.bins(), info.range.codes());
+    let scale = codes / 256;
+    let deepen = |table: &Vec<u16>| {
+        // Straight between the codes, from 256 on.
+        let entry = |entry: usize| {
+            let (code, past) = (entry * 256 / bins, entry * 256 % bins);
+            let (from, to) = (usize::from(table[code]), table.get(code + 1).map_or(256, |to| usize::from(*to)));
+            ((from * (bins - past) + to * past) * scale / bins).min(codes - 1) as u16
+        };
+        (0..bins).map(entry).collect()
+    };
+    Curves { shift: info.range.bin_shift(), ..Curves::new(tables.map(deepen)) }
 }
 
 fn table(curve: impl Fn(f64) -> f64) -> Vec<u16> {
@@ -109,7 +125,7 @@ fn only_pixels_of_the_window_are_counted() {
 
 #[test]
 fn slots_and_later_frames_do_not_mix() {
-    let infos = [Format::Nv12, Format::Yuy2, Format::Argb, Format::Bgr];
+    let infos = [Format::Nv12, Format::Yuy2, Format::Argb, Format::Bgr, Format::I422p12, Format::Rgba64];
     for info in infos.map(|format| FrameInfo::new(format, 330, 77, Range::LIMITED, LumaWeights::BT709)) {
         for (mut cpu, name) in backends(&info) {
             for pair in Content::ALL.chunks(2) {
@@ -142,6 +158,20 @@ fn sums_of_tall_white_chunks_do_not_overflow() {
 }
 
 #[test]
+fn sums_of_tall_white_chunks_of_deep_samples_do_not_overflow() {
+    for format in [Format::P010, Format::Gray16, Format::Rgba64] {
+        let info = FrameInfo::new(format, 5, 18 * 300, Range::FULL, LumaWeights::BT709);
+        let mut frame = TestFrame::new(&info, Content::Flat, 0, 0);
+        (0..info.height).for_each(|y| frame.input_planes_mut()[0].row_mut(y).fill(0xFF));
+        let wanted = oracle::measure(&info, frame.input_planes());
+        assert_eq!(wanted.luma[1023], 5 * 18 * 300);
+        for (mut cpu, name) in backends(&info) {
+            assert!(measure(&mut cpu, 1, &info, &mut frame) == wanted, "{name}");
+        }
+    }
+}
+
+#[test]
 fn applies_exactly() {
     for info in infos() {
         let [one, two, three] = [1, 2, 3].map(scrambled);
@@ -159,7 +189,7 @@ fn applies_exactly() {
             [&keep, &keep, &one],
             [&keep, &keep, &keep],
         ] {
-            check_apply(&info, Content::Noise, &Curves::new(tables.map(Vec::clone)));
+            check_apply(&info, Content::Noise, &curves(&info, tables));
         }
     }
 }
@@ -211,7 +241,7 @@ proptest! {
         gain in 0.2..6.0f64, black in 0.0..200.0f64,
     ) {
         let info = FrameInfo::new(format, width, height, Range::LIMITED, LumaWeights::BT601);
-        let curves = Curves::new([stretch(gain, black), chroma(gain), chroma(gain)]);
+        let curves = curves(&info, [&stretch(gain, black), &chroma(gain), &chroma(gain)]);
         for (mut cpu, name) in backends(&info) {
             let mut frame = TestFrame::new(&info, content, seed, padding);
             let statistics = oracle::measure(&info, frame.input_planes());

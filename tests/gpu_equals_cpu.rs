@@ -42,19 +42,24 @@ fn info(format: Format, (width, height): (usize, usize)) -> FrameInfo {
 }
 
 /// A line, a bent curve, no curve at all and noise, by turns; different for each lane.
-fn curves(number: usize) -> Curves {
+fn curves(info: &FrameInfo, number: usize) -> Curves {
+    let most = f64::from(info.range.max);
+    let shift = info.range.bin_shift();
     let table = |lane: usize| {
-        let value = |code: usize| match (number + lane) % 4 {
-            0 => ((code as f64 - 20.0) * 1.3 + lane as f64).clamp(0.0, 255.0) as u16,
-            1 => ((code as f64 / 255.0).powf(0.6 + 0.2 * lane as f64) * 255.0) as u16,
-            2 => code as u16,
-            _ => ((code * 167 + 13 * number + 71 * lane) % 256) as u16,
+        let value = |entry: usize| {
+            let share = (entry << shift) as f64 / most;
+            match (number + lane) % 4 {
+                0 => (((share - 0.08) * 1.3 + 0.004 * lane as f64).clamp(0.0, 1.0) * most) as u16,
+                1 => (share.powf(0.6 + 0.2 * lane as f64) * most) as u16,
+                2 => (entry << shift) as u16,
+                _ => ((entry * 10_007 + 13 * number + 71 * lane) % info.range.codes()) as u16,
+            }
         };
-        (0..256).map(value).collect::<Vec<u16>>()
+        (0..info.range.bins()).map(value).collect::<Vec<u16>>()
     };
     // Those of some frames are of R, G and B, whatever the format.
     let of = if number % 3 == 2 { Of::Channels } else { Of::Samples };
-    Curves { tables: [table(0), table(1), table(2)], of }
+    Curves { tables: [table(0), table(1), table(2)], shift, of }
 }
 
 /// Paddings of the rows of the input and, if it is copied, of the output.
@@ -89,10 +94,10 @@ fn run_in<M: FrameMemory>(
             backend.measure(step % SLOTS, memory)?;
         }
         if let Some((statistics, memory)) = step.checked_sub(1).and_then(|number| results.get_mut(number)) {
-            *statistics = Statistics::empty(info.range.codes(), Grid::new(info).chunks());
+            *statistics = Statistics::empty(info.range.bins(), Grid::new(info).chunks());
             let slot = (step - 1) % SLOTS;
             backend.statistics(slot, statistics)?;
-            backend.apply(slot, memory, &curves(step - 1))?;
+            backend.apply(slot, memory, &curves(info, step - 1))?;
         }
         backend.flush()?;
         if let Some((_, memory)) = step.checked_sub(2).and_then(|number| results.get_mut(number)) {
@@ -105,7 +110,7 @@ fn run_in<M: FrameMemory>(
 /// The first difference between two runs, in words.
 fn difference(gpu: &Results, cpu: &Results) -> Option<String> {
     gpu.iter().zip(cpu).enumerate().find_map(|(number, ((statistics, frame), (wanted, wanted_frame)))| {
-        if let Some(code) = (0..256).find(|code| statistics.luma[*code] != wanted.luma[*code]) {
+        if let Some(code) = (0..wanted.luma.len()).find(|code| statistics.luma[*code] != wanted.luma[*code]) {
             let (got, wanted) = (statistics.luma[code], wanted.luma[code]);
             return Some(format!("frame {number}: {got} pixels of code {code}, not {wanted}"));
         }
@@ -133,7 +138,7 @@ fn difference(gpu: &Results, cpu: &Results) -> Option<String> {
             let y = got.rows().zip(wanted.rows()).position(|(got, wanted)| got != wanted)?;
             let x = got.row(y).iter().zip(wanted.row(y)).position(|(got, wanted)| got != wanted)?;
             let (got, wanted) = (got.row(y)[x], wanted.row(y)[x]);
-            Some(format!("frame {number}: plane {plane}, row {y}, sample {x} is {got}, not {wanted}"))
+            Some(format!("frame {number}: plane {plane}, row {y}, byte {x} is {got}, not {wanted}"))
         })
     })
 }
@@ -182,7 +187,12 @@ fn every_format_with_every_content() {
 /// Wider than 4096 texels, and with more rows than a workgroup has iterations to spare on lavapipe.
 #[test]
 fn large_frames() {
-    let sizes = [(Format::Rgba, (4803, 700)), (Format::Gray8, (17001, 500)), (Format::Rgb, (5555, 37))];
+    let sizes = [
+        (Format::Rgba, (4803, 700)),
+        (Format::Gray8, (17001, 500)),
+        (Format::Rgb, (5555, 37)),
+        (Format::Gray16, (9001, 500)),
+    ];
     for (number, (format, size)) in sizes.into_iter().chain([(Format::Nv12, (66, 9001))]).enumerate() {
         let info = info(format, size);
         let Some(mut gpu) = open(&info) else { return };
@@ -207,7 +217,7 @@ impl PageFrame {
         let places = align.map(|align| {
             let mut offset = align;
             let place = |shape: &PlaneShape| {
-                let stride = shape.samples.next_multiple_of(align);
+                let stride = shape.bytes.next_multiple_of(align);
                 let place = (offset, stride);
                 offset += stride * shape.rows + align;
                 place
@@ -235,9 +245,9 @@ impl PageFrame {
         {
             for y in 0..shape.rows {
                 // Where rows are not whole words the frame is copied, to the byte.
-                let width = if stride % 4 == 0 { shape.samples.next_multiple_of(4) } else { shape.samples };
+                let width = if stride % 4 == 0 { shape.bytes.next_multiple_of(4) } else { shape.bytes };
                 let row = &mut self.output.as_mut()[offset + y * stride..][..width];
-                plane.row_mut(y).copy_from_slice(&row[..shape.samples]);
+                plane.row_mut(y).copy_from_slice(&row[..shape.bytes]);
                 row.fill(GUARD);
             }
         }
@@ -269,7 +279,17 @@ impl FrameMemory for PageFrame {
 /// Frames on pages are read and written in place where their rows are whole words, and copied where they are not.
 #[test]
 fn frames_on_pages() {
-    for (number, format) in [Format::Nv12, Format::I420, Format::Rgb, Format::Yuy2, Format::Argb].iter().enumerate() {
+    let formats = [
+        Format::Nv12,
+        Format::I420,
+        Format::Rgb,
+        Format::Yuy2,
+        Format::Argb,
+        Format::P010,
+        Format::Y444p12,
+        Format::Rgba64,
+    ];
+    for (number, format) in formats.iter().enumerate() {
         for (turn, align) in [[16, 16], [4, 16], [16, 4], [4, 4], [16, 1], [1, 64]].into_iter().enumerate() {
             let info = info(*format, [(322, 65), (126, 70), (1, 1), (64, 34)][(number + turn) % 4]);
             let Some(mut gpu) = open(&info) else { return };
@@ -293,7 +313,7 @@ fn frames_on_pages() {
 /// Adapters that cannot use the processor's memory map their own, or copy it to where shaders see it.
 #[test]
 fn with_mapped_memory() {
-    for (number, format) in [Format::I420, Format::Uyvy, Format::Bgr].into_iter().enumerate() {
+    for (number, format) in [Format::I420, Format::Uyvy, Format::Bgr, Format::I420p10].into_iter().enumerate() {
         for sharing in [Sharing::Mappable, Sharing::Copied] {
             let info = info(format, (321, 65));
             let tampering = Tampering { sharing, ..Tampering::default() };
@@ -306,8 +326,8 @@ fn with_mapped_memory() {
 /// Adapters with small workgroups take more of them.
 #[test]
 fn with_small_workgroups() {
-    for (number, threads) in [32, 64, 128].into_iter().enumerate() {
-        let info = info([Format::Yv12, Format::Abgr, Format::Y444][number], (321, 65));
+    for (number, threads) in [32, 64, 128, 32].into_iter().enumerate() {
+        let info = info([Format::Yv12, Format::Abgr, Format::Y444, Format::Argb64][number], (321, 65));
         let tampering = Tampering { threads: Some(threads), ..Tampering::default() };
         let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
         compare(gpu.as_mut(), &info, &Content::ALL, number);
@@ -332,7 +352,7 @@ fn windows_are_the_same() {
                     backend.measure(slot, &mut frame).unwrap();
                 }
                 for slot in 0..pair.len() {
-                    let mut statistics = Statistics::empty(info.range.codes(), Grid::new(&info).chunks());
+                    let mut statistics = Statistics::empty(info.range.bins(), Grid::new(&info).chunks());
                     backend.statistics(slot, &mut statistics).unwrap();
                     results.push(statistics);
                 }
@@ -377,7 +397,7 @@ fn steps_may_be_left_out() {
                 backend.flush().unwrap();
             }
             if number % 2 == 0 {
-                backend.apply(0, frame, &curves(number)).unwrap();
+                backend.apply(0, frame, &curves(&info, number)).unwrap();
                 backend.finish(0, frame).unwrap();
             } else if number % 3 == 0 {
                 backend.statistics(0, statistics).unwrap();
@@ -398,6 +418,10 @@ fn a_wrong_shader_is_noticed() {
         (Format::Bgr, "<< (8u * index)", "<< (7u * index)", "output is shifted"),
         (Format::Gray8, "part < parts", "part < parts - 1u", "a slot is left out of the sum"),
         (Format::I420, "place.x + y", "y", "planes are mixed up"),
+        (Format::I420p12, "((1i << fine) >> 1u)", "0", "what lies between entries is rounded down"),
+        (Format::P010, "sample & ~", "0u & ~", "bits below the code are lost"),
+        (Format::Rgba64, "index > 1u", "index > 2u", "blue is taken for red"),
+        (Format::Gray16, "2 * before", "before", "the curve ends before the last codes"),
         (Format::Nv21, "(above + luma_at(left, bottom)", "(above + above + luma_at(left, bottom)", "means are wrong"),
         (Format::Yuy2, "(dot(factors, changes) + 32768)", "(dot(factors, changes) + 0)", "changes are rounded down"),
         (Format::Argb, "alpha < 4u &&", "alpha > 4u &&", "transparent pixels are counted"),

@@ -135,3 +135,111 @@ fn chroma_that_is_to_be_kept_stays() {
         assert!(changed && before[0] != after[0] && before[1] == after[1]);
     }
 }
+
+/// The codes of a plane that holds frames of `format`.
+fn codes(format: Format, plane: &GuardedPlane) -> Vec<f64> {
+    let packing = format.packing();
+    let code = |sample: &[u8]| match sample {
+        [byte] => f64::from(*byte),
+        [low, high] => f64::from(packing.code(u16::from_le_bytes([*low, *high]))),
+        _ => panic!("samples have one byte or two"),
+    };
+    plane.rows().flat_map(|row| row.chunks(packing.bytes())).map(code).collect()
+}
+
+/// What the picture of a frame of 8 bits is at another depth.
+fn deepened(from: &TestFrame, info: &FrameInfo) -> TestFrame {
+    let packing = info.format.packing();
+    let mut deep = TestFrame::new(info, Content::Flat, 0, 7).copied(3);
+    for (plane, from) in deep.input_planes_mut().iter_mut().zip(from.input_planes()) {
+        for (y, row) in from.rows().enumerate() {
+            for (sample, code) in plane.row_mut(y).chunks_mut(2).zip(row) {
+                // White stays white in full range.
+                let low = if info.range.white == info.range.max { u16::from(*code) >> (16 - packing.depth) } else { 0 };
+                let code = u16::from(*code) << (packing.depth - 8) | low;
+                sample.copy_from_slice(&packing.with_code(0, code).to_le_bytes());
+            }
+        }
+    }
+    deep
+}
+
+#[test]
+fn the_same_scene_looks_the_same_at_every_depth() {
+    let pairs = [
+        (Format::Nv12, Format::P010),
+        (Format::I420, Format::I420p10),
+        (Format::Y42b, Format::I422p10),
+        (Format::Y444, Format::Y444p10),
+        (Format::I420, Format::I420p12),
+        (Format::Y42b, Format::I422p12),
+        (Format::Y444, Format::Y444p12),
+        (Format::Gray8, Format::Gray16),
+        (Format::Rgba, Format::Rgba64),
+        (Format::Argb, Format::Argb64),
+    ];
+    for (eight, deep) in pairs {
+        for (range, content) in [(Range::LIMITED, Content::Natural), (Range::FULL, Content::HalfBlack)] {
+            let info = FrameInfo::new(eight, 121, 67, range, LumaWeights::BT709);
+            let deep_info = FrameInfo::new(deep, 121, 67, range, LumaWeights::BT709);
+            for settings in [
+                Settings { clip_low: 1.0, clip_high: 1.0, ..Settings::default() },
+                Settings { mode: Mode::Equalize, ..Settings::default() },
+                Settings { midtone: 1.0, strength: 0.7, ..Settings::default() },
+            ] {
+                let settings = Settings { backend: BackendChoice::Cpu, ..settings };
+                let frame = TestFrame::new(&info, content, 2, 0);
+                let deep_frame = deepened(&frame, &deep_info);
+                let (after, changed) = level(&info, &settings, frame.clone().copied(0));
+                let (deep_after, deep_changed) = level(&deep_info, &settings, deep_frame);
+                assert!(changed && deep_changed, "{deep_info}");
+                let ranges = [deep_info.range, info.range].map(|range| f64::from(range.white) - f64::from(range.black));
+                let scale = ranges[0] / ranges[1];
+                for (plane, (after, deep_after)) in
+                    after.output_planes().iter().zip(deep_after.output_planes()).enumerate()
+                {
+                    let (after, deep_after) = (codes(eight, after), codes(deep, deep_after));
+                    assert_eq!(after.len(), deep_after.len());
+                    let off = after.iter().zip(&deep_after).map(|(code, deep)| (deep / scale - code).abs());
+                    let most = off.fold(0.0, f64::max);
+                    assert!(most <= 1.0, "{deep_info} plane {plane} in {settings:?}: {most} codes off");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn alpha_of_16_bits_is_kept_and_what_is_transparent_does_not_vote() {
+    for backend in backends() {
+        let info = FrameInfo::new(Format::Rgba64, 64, 48, Range::FULL, LumaWeights::BT709);
+        let settings = Settings { backend, smoothing: 0.0, ..Settings::default() };
+        let run = |transparent: u16| {
+            let mut frame = TestFrame::new(&info, Content::Natural, 1, 0);
+            let plane = &mut frame.input_planes_mut()[0];
+            for y in 0..48 {
+                for (x, pixel) in plane.row_mut(y).chunks_mut(8).enumerate() {
+                    // One quarter of the picture cannot be seen: its alpha is 0; elsewhere only its low byte may be.
+                    let seen = x % 4 > 0;
+                    if !seen {
+                        pixel[..6].copy_from_slice(&[transparent.to_le_bytes(); 3].concat());
+                    }
+                    pixel[6..].copy_from_slice(&u16::to_le_bytes(if seen { 0x0100 } else { 0 }));
+                }
+            }
+            let before = frame.input_planes()[0].clone();
+            let (after, changed) = level(&info, &settings, frame.copied(0));
+            assert!(changed);
+            let seen = |plane: &GuardedPlane| {
+                let pixels = plane.rows().flat_map(|row| row.chunks(8).enumerate()).filter(|(x, _)| x % 4 > 0);
+                pixels.map(|(_, pixel)| pixel.to_vec()).collect::<Vec<_>>()
+            };
+            let alpha = |plane: &GuardedPlane| {
+                plane.rows().flat_map(|row| row.chunks(8)).map(|pixel| [pixel[6], pixel[7]]).collect::<Vec<_>>()
+            };
+            assert_eq!(alpha(&before), alpha(&after.output_planes()[0]));
+            seen(&after.output_planes()[0])
+        };
+        assert!(run(0) == run(u16::MAX), "transparent pixels vote on {}", backend.name());
+    }
+}

@@ -9,9 +9,15 @@ macro_rules! shader {
     ($($file:literal),+) => { concat!($(include_str!(concat!("../../shaders/", $file))),+) };
 }
 
-const HISTOGRAM: &str =
-    shader!("shared/stream.wgsl", "shared/memory.wgsl", "shared/read.wgsl", "shared/slot.wgsl", "histogram.wgsl");
-const REDUCE: &str = shader!("shared/stream.wgsl", "shared/slot.wgsl", "reduce.wgsl");
+const HISTOGRAM: &str = shader!(
+    "shared/stream.wgsl",
+    "shared/memory.wgsl",
+    "shared/read.wgsl",
+    "shared/bytes.wgsl",
+    "shared/slot.wgsl",
+    "histogram.wgsl"
+);
+const REDUCE: &str = shader!("shared/stream.wgsl", "shared/bytes.wgsl", "shared/slot.wgsl", "reduce.wgsl");
 /// Words that a workgroup leaves.
 const SLOT: usize = 256 + 2 * COLUMNS;
 /// Workgroups that share a row of chunks, to choose from. In the product the bus sets the pace; here it is the GPU.

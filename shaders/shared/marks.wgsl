@@ -2,6 +2,10 @@
 // a row and the rows, the texels from one row to the next, and the word at which its texels begin, two words each.
 @group(0) @binding(5) var<storage, read> marks: array<u32>;
 
+// How a value, which has 8 bits, becomes a code.
+override up: u32 = 0u;
+override down: u32 = 8u;
+
 const OF_PLANE = 13u;
 const OF_PATCH = 6u;
 // The weight of a value that replaces what is there.
@@ -19,17 +23,24 @@ fn blend(texel: vec4<u32>, patch_at: u32, x: u32, y: u32) -> vec4<u32> {
         return texel;
     }
     let at = marks[patch_at + 5u] + 2u * (row * marks[patch_at + 4u] + column);
+    let value = unpack(marks[at]);
+    let deep = (value << vec4(up)) | (value >> vec4(down));
     let weights = unpack(marks[at + 1u]);
-    return (texel * (vec4(FULL) - weights) + unpack(marks[at]) * weights + vec4(FULL / 2u)) / vec4(FULL);
+    return (texel * (vec4(FULL) - weights) + deep * weights + vec4(FULL / 2u)) / vec4(FULL);
 }
 
 fn is_kept(plane: u32, x: u32) -> bool {
     return x < marks[plane * OF_PLANE];
 }
 
-// The word of a texel with the patches blended in.
-fn marked(plane: u32, x: u32, y: u32, texel: vec4<u32>) -> u32 {
+// The codes of a texel with the patches blended in.
+fn drawn(plane: u32, x: u32, y: u32, texel: vec4<u32>) -> vec4<u32> {
     let patches = plane * OF_PLANE + 1u;
-    let drawn = blend(blend(texel, patches, x, y), patches + OF_PATCH, x, y);
-    return drawn.x | (drawn.y << 8u) | (drawn.z << 16u) | (drawn.w << 24u);
+    return blend(blend(texel, patches, x, y), patches + OF_PATCH, x, y);
+}
+
+// The same as a word, of codes of 8 bits.
+fn marked(plane: u32, x: u32, y: u32, texel: vec4<u32>) -> u32 {
+    let codes = drawn(plane, x, y, texel);
+    return codes.x | (codes.y << 8u) | (codes.z << 16u) | (codes.w << 24u);
 }

@@ -7,12 +7,13 @@ use crate::frame::{Access, FrameError, FrameInfo, Plane, PlaneMut, PlaneShape, P
 use crate::levels::curves::Curves;
 use crate::overlay::marks::Marks;
 
+use super::deep::{DeepCurves, DeepLookup};
 use super::kernels::{LANES, Lookup, Path, on_path};
 use super::{overlay, pool};
 
-/// Samples of a row that are copied and changed together: whole vectors of whole units, well within the cache.
+/// Bytes of a row that are copied and changed together: whole vectors of whole units, well within the cache.
 const PIECE: usize = 128 * 96;
-/// About how many samples a band holds.
+/// About how many bytes a band holds.
 const BAND: usize = 1 << 17;
 
 /// What is done to the samples of a plane.
@@ -31,7 +32,7 @@ enum Work {
 struct Plan {
     work: Work,
     lanes: [usize; LANES],
-    /// Samples at the left of each row that stay as they are: whole units, or the row.
+    /// Bytes at the left of each row that stay as they are: whole units, or the row.
     kept: usize,
 }
 
@@ -42,6 +43,8 @@ pub struct Apply {
     threads: Vec<()>,
     /// Those of the three curves, and the identity.
     tables: [[u8; 256]; 4],
+    /// What takes their place where samples have 16 bits.
+    deep: Option<DeepCurves>,
     plans: Vec<Plan>,
 }
 
@@ -49,7 +52,14 @@ impl Apply {
     pub fn new(info: &FrameInfo, path: Path, threads: usize) -> Apply {
         let identity = std::array::from_fn(|code| code as u8);
         let plan = Plan { work: Work::Keep, lanes: [Lookup::IDENTITY; LANES], kept: 0 };
-        Apply { path, threads: vec![(); threads], tables: [identity; 4], plans: vec![plan; info.planes.len()] }
+        let packing = info.format.packing();
+        Apply {
+            path,
+            threads: vec![(); threads],
+            tables: [identity; 4],
+            deep: (packing.bytes() > 1).then(|| DeepCurves::new(packing)),
+            plans: vec![plan; info.planes.len()],
+        }
     }
 
     pub fn path(&self) -> Path {
@@ -68,12 +78,13 @@ impl Apply {
         marks: Option<&Marks>,
     ) -> Result<(), FrameError> {
         self.plan(info, curves, marks);
-        let Apply { path, threads, tables, plans } = self;
+        let Apply { path, threads, tables, deep, plans } = self;
         let job = |plan: &Plan| Job {
             path: *path,
             work: plan.work,
             kept: plan.kept,
             lookup: Lookup { tables, lanes: plan.lanes },
+            deep: deep.as_ref(),
         };
         let parts = || plans.iter().zip(&info.planes);
         match access {
@@ -84,10 +95,10 @@ impl Apply {
                     let rows = band_rows(shape);
                     let stride = plane.stride;
                     let bands = used_mut(plane, shape).chunks_mut(stride * rows);
-                    bands.map(move |band| (job(plan), shape.samples, stride, band))
+                    bands.map(move |band| (job(plan), shape.bytes, stride, band))
                 });
-                pool::share(threads, bands, |_, (job, samples, stride, band)| {
-                    band.chunks_mut(stride).for_each(|row| job.change(&mut row[job.kept..samples]));
+                pool::share(threads, bands, |_, (job, bytes, stride, band)| {
+                    band.chunks_mut(stride).for_each(|row| job.change(&mut row[job.kept..bytes]));
                 });
                 overlay::draw(info, &mut planes, marks);
             }
@@ -99,11 +110,11 @@ impl Apply {
                     let strides = (from.stride, to.stride);
                     let from = used(from, shape).chunks(strides.0 * rows);
                     let bands = from.zip(used_mut(to, shape).chunks_mut(strides.1 * rows));
-                    bands.map(move |bands| (job(plan), shape.samples, strides, bands))
+                    bands.map(move |bands| (job(plan), shape.bytes, strides, bands))
                 });
-                pool::share(threads, bands, |_, (job, samples, strides, (from, to))| {
+                pool::share(threads, bands, |_, (job, bytes, strides, (from, to))| {
                     for (from, to) in from.chunks(strides.0).zip(to.chunks_mut(strides.1)) {
-                        job.copy(&from[..samples], &mut to[..samples]);
+                        job.copy(&from[..bytes], &mut to[..bytes]);
                     }
                 });
                 overlay::draw(info, &mut output, marks);
@@ -117,14 +128,21 @@ impl Apply {
         // The first of equal tables stands for all of them.
         let mut first = [Lookup::IDENTITY; 3];
         for (index, curve) in curves.tables.iter().enumerate() {
-            let table = std::array::from_fn(|code| curve[code] as u8);
-            self.tables[index] = table;
-            let mut others = [Lookup::IDENTITY, 0, 1, 2].into_iter();
-            first[index] = others.find(|other| self.tables[*other] == table).unwrap_or(index);
+            let is = |other: &usize| match curves.tables[..index].get(*other) {
+                Some(other) => other == curve,
+                None => *other == index || curves.is_identity_at(index),
+            };
+            let found = [Lookup::IDENTITY, 0, 1, 2].into_iter().find(is).unwrap_or(index);
+            first[index] = found;
+            match &mut self.deep {
+                Some(deep) if found == index => deep.fill(curves, index),
+                Some(_) => {}
+                None => self.tables[index] = std::array::from_fn(|code| curve[code] as u8),
+            }
         }
         for (index, (plan, shape)) in self.plans.iter_mut().zip(&info.planes).enumerate() {
             let kept = marks.and_then(|marks| marks.planes.get(index)).map_or(0, |plane| plane.kept * TEXEL);
-            plan.kept = kept.min(shape.samples);
+            plan.kept = kept.min(shape.samples) * info.format.packing().bytes();
             let lane = |i: usize| shape.lanes[i % shape.lanes.len()];
             plan.lanes = std::array::from_fn(|i| lane(i).curve().map_or(Lookup::IDENTITY, |curve| first[curve]));
             plan.work = match plan.lanes {
@@ -143,11 +161,17 @@ struct Job<'a> {
     work: Work,
     kept: usize,
     lookup: Lookup<'a>,
+    deep: Option<&'a DeepCurves>,
 }
 
 impl Job<'_> {
     /// Changes samples from the first lane on.
     fn change(&self, row: &mut [u8]) {
+        if let Some(curves) = self.deep.filter(|_| self.work != Work::Keep) {
+            let [a, b, c, d, ..] = self.lookup.lanes;
+            let lookup = DeepLookup { curves, lanes: [a, b, c, d] };
+            return on_path!(self.path, deep_tables(row, &lookup));
+        }
         match self.work {
             Work::Keep => {}
             Work::One => on_path!(self.path, table(row, &self.lookup.tables[self.lookup.lanes[0]])),
@@ -171,14 +195,14 @@ pub(super) fn check(info: &FrameInfo, planes: &[PlaneMut]) -> Result<(), FrameEr
 }
 
 fn band_rows(shape: &PlaneShape) -> usize {
-    (BAND / shape.samples).max(1)
+    (BAND / shape.bytes).max(1)
 }
 
 /// A plane's memory from its first sample to its last.
 pub(super) fn used<'a>(plane: &Plane<'a>, shape: &PlaneShape) -> &'a [u8] {
-    &plane.data[..plane.stride * (shape.rows - 1) + shape.samples]
+    &plane.data[..plane.stride * (shape.rows - 1) + shape.bytes]
 }
 
 pub(super) fn used_mut<'a>(plane: &'a mut PlaneMut, shape: &PlaneShape) -> &'a mut [u8] {
-    &mut plane.data[..plane.stride * (shape.rows - 1) + shape.samples]
+    &mut plane.data[..plane.stride * (shape.rows - 1) + shape.bytes]
 }

@@ -7,6 +7,7 @@
 
 mod apply;
 mod channels;
+mod deep;
 mod histogram;
 mod kernels;
 mod matrix;
@@ -61,7 +62,7 @@ impl Cpu {
         assert!(path.is_available(), "this processor does not have {}", path.name());
         assert!(threads > 0, "the CPU backend works on one thread at least");
         let grid = Grid::new(info);
-        let empty = Statistics::empty(info.range.codes(), grid.chunks());
+        let empty = Statistics::empty(info.range.bins(), grid.chunks());
         Cpu {
             info: info.clone(),
             measure: Measure::new(info, grid, path, threads),

@@ -7,6 +7,7 @@ use std::arch::x86_64::*;
 
 use arrayvec::ArrayVec;
 
+use super::deep::{self, DeepLookup, DeepTables};
 use super::kernels::{self, LANES, Lookup, RgbPixel, Tables};
 use super::matrix::{Mixer, Scratch};
 
@@ -21,6 +22,36 @@ pub fn count(luma: &[u8], tables: &mut Tables, columns: &mut [u16]) {
 #[target_feature(enable = "avx2")]
 pub fn add(row: &[u8], columns: &mut [u16]) {
     kernels::add(row, columns);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn add_words(row: &[u16], columns: &mut [u16]) {
+    kernels::add_words(row, columns);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn deep_bins(row: &[u8], shift: u32, bins: &mut [u16]) {
+    deep::deep_bins(row, shift, bins);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn deep_weigh(row: &[u8], pixel: &RgbPixel, bins: &mut [u16]) {
+    deep::deep_weigh(row, pixel, bins);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn deep_find_blind(row: &[u8], alpha: usize, bins: &mut [u16], blind: &mut [u8]) -> u32 {
+    deep::deep_find_blind(row, alpha, bins, blind)
+}
+
+#[target_feature(enable = "avx2")]
+pub fn deep_count(bins: &[u16], tables: &mut DeepTables, columns: &mut [u16]) {
+    deep::deep_count(bins, tables, columns);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn deep_tables(row: &mut [u8], lookup: &DeepLookup) {
+    deep::deep_tables(row, lookup);
 }
 
 #[target_feature(enable = "avx2")]

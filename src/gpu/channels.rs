@@ -8,7 +8,7 @@ use crate::levels::statistics::{CHANNELS, Statistics};
 
 use super::device::{Gpu, Ticket};
 use super::memory::Download;
-use super::passes::{CODES, Kind, MOST_PLANES, Pass, SHADERS, bind, pass};
+use super::passes::{Kind, MOST_PLANES, Pass, bind, pass, shaders};
 
 /// The bindings of the pass that counts, and of the one that adds up.
 const COUNT: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::ReadWrite];
@@ -17,6 +17,8 @@ const TOTAL: &[Kind] = &[Kind::Read, Kind::ReadWrite];
 const MOST_WORKGROUPS: usize = 104;
 /// Invocations of a workgroup that adds up. As in `totals.wgsl`.
 const TOTAL_THREADS: usize = 32;
+/// Codes of a table. As in `channels.wgsl`.
+const CODES: usize = 256;
 /// Words of the tables.
 const WORDS: usize = CHANNELS * CODES;
 
@@ -44,7 +46,7 @@ impl Channels {
         constants.extend([("threads", threads.into()), ("rgb", rgb.into())]);
         constants.extend([("alpha", alpha as f64), ("unit", unit as f64)]);
         let make = |index: usize, kinds: &[Kind], constants: &[(&str, f64)]| {
-            let (name, source) = SHADERS[index];
+            let (name, source) = shaders(info)[index];
             pass(gpu, name, edit(source), kinds, None, constants)
         };
         Channels {

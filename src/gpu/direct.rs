@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::frame::{FrameInfo, Plane, TEXEL};
+use crate::frame::{FrameInfo, Plane};
 
 use super::device::Gpu;
+use super::geometry::WORD;
 use super::memory::Places;
 use super::pages::{Binding, Pages};
 
@@ -29,14 +30,14 @@ impl Direct {
         let mut found: Option<Arc<Pages>> = None;
         for ((place, shape), plane) in places.iter_mut().zip(&info.planes).zip(planes) {
             let (pages, offset) = Pages::find(plane.data.get(..1)?)?;
-            let row = shape.samples.next_multiple_of(TEXEL);
+            let row = shape.bytes.next_multiple_of(WORD);
             let end = (shape.rows - 1).checked_mul(plane.stride)?.checked_add(row)?.checked_add(offset)?;
-            let whole_words = offset % TEXEL == 0 && plane.stride % TEXEL == 0 && plane.stride >= row;
+            let whole_words = offset % WORD == 0 && plane.stride % WORD == 0 && plane.stride >= row;
             if !whole_words || end > pages.range().1 || found.as_ref().is_some_and(|found| !Arc::ptr_eq(found, &pages))
             {
                 return None;
             }
-            *place = [u32::try_from(offset / TEXEL).ok()?, u32::try_from(plane.stride / TEXEL).ok()?];
+            *place = [u32::try_from(offset / WORD).ok()?, u32::try_from(plane.stride / WORD).ok()?];
             found = Some(pages);
         }
         let pages = found.filter(|pages| pages.range().1 as u64 <= gpu.info.max_frame)?;

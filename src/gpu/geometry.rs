@@ -12,6 +12,8 @@ use super::passes::MOST_PLANES;
 const BOTH_WAYS: (u32, u32) = (104, 52);
 /// The same where nothing is written while a frame is read.
 const ONE_WAY: (u32, u32) = (416, 256);
+/// Bytes of a word.
+pub const WORD: usize = 4;
 /// Words of a quad.
 pub const QUAD: usize = 4;
 /// Most invocations of a workgroup that are of use.
@@ -47,7 +49,7 @@ impl Geometry {
         let mut quads = [0u32; MOST_PLANES + 1];
         for plane in 0..MOST_PLANES {
             let shape = info.planes.get(plane);
-            let all = shape.map_or(Some(0), |shape| shape.samples.div_ceil(TEXEL * QUAD).checked_mul(shape.rows))?;
+            let all = shape.map_or(Some(0), |shape| shape.bytes.div_ceil(WORD * QUAD).checked_mul(shape.rows))?;
             quads[plane + 1] = quads[plane].checked_add(u32::try_from(all).ok()?)?;
         }
         let end = quads[MOST_PLANES];
@@ -81,8 +83,9 @@ impl Geometry {
         let mut words = vec![red, green, blue, 0];
         for plane in 0..MOST_PLANES {
             let first = if plane < info.planes.len() { self.quads[plane] } else { u32::MAX };
-            let (samples, rows) = info.planes.get(plane).map_or((0, 0), |shape| (shape.samples, shape.rows));
-            words.extend([samples.div_ceil(TEXEL) as u32, rows as u32, samples as u32, first]);
+            let (bytes, samples, rows) =
+                info.planes.get(plane).map_or((0, 0, 0), |shape| (shape.bytes, shape.samples, shape.rows));
+            words.extend([bytes.div_ceil(WORD) as u32, rows as u32, samples as u32, first]);
         }
         for plane in 0..MOST_PLANES {
             words.extend(info.planes.get(plane).map_or([0, 0, 0, 1], |shape| lanes(shape.lanes)));
@@ -130,7 +133,8 @@ pub fn memory(places: &Places) -> Vec<u32> {
     places.chain([u32::from(whole), 0, 0, 0]).collect()
 }
 
-/// The curve of each sample of a unit, a byte each, a word for each texel, and the number of texels.
+/// The curve of each sample of a unit, a byte each whatever the samples have, a word for each texel, and the number of
+/// texels.
 fn lanes(unit: &[Lane]) -> [u32; 4] {
     let mut words = [0; 4];
     for (word, texel) in words.iter_mut().zip(unit.chunks(TEXEL)) {
@@ -146,10 +150,23 @@ pub fn luma_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
     let lanes = info.measured().lanes;
     let position = |wanted: Lane| lanes.iter().position(|lane| *lane == wanted);
     let at = |wanted: Lane| position(wanted).map_or(TEXEL as f64, |index| index as f64);
+    let packing = info.format.packing();
+    let is_deep = packing.bytes() > 1;
     if info.format.is_rgb() {
-        let sort = if lanes.len() == TEXEL { 2.0 } else { 3.0 };
+        let sort = match lanes.len() {
+            TEXEL if is_deep => 5.0,
+            TEXEL => 2.0,
+            _ => 3.0,
+        };
         let (red, green, blue) = (at(Lane::Red), at(Lane::Green), at(Lane::Blue));
-        vec![("sort", sort), ("red", red), ("green", green), ("blue", blue), ("alpha", at(Lane::Alpha))]
+        let mut constants =
+            vec![("sort", sort), ("red", red), ("green", green), ("blue", blue), ("alpha", at(Lane::Alpha))];
+        if is_deep {
+            constants.push(("bin", f64::from(info.range.bin_shift())));
+        }
+        constants
+    } else if is_deep {
+        vec![("sort", 4.0), ("bin", f64::from(packing.shift + info.range.bin_shift()))]
     } else if lanes.iter().all(|lane| *lane == Lane::Luma) {
         vec![("sort", 0.0)]
     } else {
@@ -198,5 +215,8 @@ mod tests {
         assert_eq!(constants(Format::Bgr), bgr);
         let argb = [("sort", 2.0), ("red", 1.0), ("green", 2.0), ("blue", 3.0), ("alpha", 0.0)];
         assert_eq!(constants(Format::Argb), argb);
+        assert_eq!(constants(Format::P010), [("sort", 4.0), ("bin", 6.0)]);
+        assert_eq!(constants(Format::I420p12), [("sort", 4.0), ("bin", 2.0)]);
+        assert_eq!(constants(Format::Argb64)[..2], [("sort", 5.0), ("red", 1.0)]);
     }
 }

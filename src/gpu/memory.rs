@@ -8,10 +8,10 @@ use std::time::Instant;
 
 use crate::backend::BackendError;
 use crate::cpu::pool;
-use crate::frame::{FrameInfo, Planes, PlanesMut, TEXEL};
+use crate::frame::{FrameInfo, Planes, PlanesMut};
 
 use super::device::{Gpu, Ticket};
-use super::geometry::QUAD;
+use super::geometry::{QUAD, WORD};
 use super::import;
 use super::pages::{PageMemory, Pages};
 use super::passes::MOST_PLANES;
@@ -33,11 +33,11 @@ impl Layout {
         let mut places = [[0; 2]; MOST_PLANES];
         let mut words = 0u32;
         for (place, shape) in places.iter_mut().zip(&info.planes) {
-            let stride = u32::try_from(shape.samples.div_ceil(TEXEL * QUAD) * QUAD).ok()?;
+            let stride = u32::try_from(shape.bytes.div_ceil(WORD * QUAD) * QUAD).ok()?;
             *place = [words, stride];
             words = u32::try_from(shape.rows).ok()?.checked_mul(stride)?.checked_add(words)?;
         }
-        Some(Layout { places, bytes: u64::from(words) * TEXEL as u64 })
+        Some(Layout { places, bytes: u64::from(words) * WORD as u64 })
     }
 
     /// Copies the samples of a frame into a buffer of this layout.
@@ -45,24 +45,24 @@ impl Layout {
         let mut rest = Part(buffer);
         let planes = planes.iter().zip(&info.planes).zip(self.places);
         let bands = planes.flat_map(|((plane, shape), [_, words])| {
-            let stride = words as usize * TEXEL;
+            let stride = words as usize * WORD;
             let mut target = rest.split_off(shape.rows * stride);
             let data = &plane.data[..plane.data.len().min(shape.rows * plane.stride)];
             data.chunks(band_rows(stride) * plane.stride).map(move |from| {
                 let rows = from.len().div_ceil(plane.stride);
                 let to = target.split_off(rows * stride);
-                (from, plane.stride, to, stride, shape.samples)
+                (from, plane.stride, to, stride, shape.bytes)
             })
         });
         pool::share(
             &mut [(); MOST_COPIERS][..self.copiers()],
             bands,
-            |(), (from, from_stride, mut to, stride, samples)| {
+            |(), (from, from_stride, mut to, stride, bytes)| {
                 if from_stride == stride {
                     to.0.slice(..from.len()).copy_from_slice(from);
                 } else {
                     for (y, row) in from.chunks(from_stride).enumerate() {
-                        to.0.slice(y * stride..y * stride + samples).copy_from_slice(&row[..samples]);
+                        to.0.slice(y * stride..y * stride + bytes).copy_from_slice(&row[..bytes]);
                     }
                 }
             },
@@ -73,22 +73,22 @@ impl Layout {
     pub fn fetch(&self, info: &FrameInfo, buffer: &[u8], planes: &mut PlanesMut) {
         let planes = planes.iter_mut().zip(&info.planes).zip(self.places);
         let bands = planes.flat_map(|((plane, shape), [first, words])| {
-            let (first, stride) = (first as usize * TEXEL, words as usize * TEXEL);
+            let (first, stride) = (first as usize * WORD, words as usize * WORD);
             let source = &buffer[first..first + shape.rows * stride];
             let from = source.chunks(band_rows(stride) * stride);
             let to_stride = plane.stride;
             let to = plane.data.chunks_mut(band_rows(stride) * to_stride);
-            from.zip(to).map(move |(from, to)| (from, stride, to, to_stride, shape.samples))
+            from.zip(to).map(move |(from, to)| (from, stride, to, to_stride, shape.bytes))
         });
         pool::share(
             &mut [(); MOST_COPIERS][..self.copiers()],
             bands,
-            |(), (from, from_stride, to, to_stride, samples)| {
-                if from_stride == to_stride && to_stride == samples {
+            |(), (from, from_stride, to, to_stride, bytes)| {
+                if from_stride == to_stride && to_stride == bytes {
                     to[..from.len()].copy_from_slice(from);
                 } else {
                     for (from, to) in from.chunks(from_stride).zip(to.chunks_mut(to_stride)) {
-                        to[..samples].copy_from_slice(&from[..samples]);
+                        to[..bytes].copy_from_slice(&from[..bytes]);
                     }
                 }
             },

@@ -23,7 +23,7 @@ pub mod pages;
 
 use crate::backend::{Backend, BackendError};
 use crate::colour::Places;
-use crate::frame::{Access, FrameError, FrameInfo, FrameMemory, Plane, Planes, PlanesMut};
+use crate::frame::{Access, FrameError, FrameInfo, FrameMemory, MOST_BINS, Plane, Planes, PlanesMut};
 use crate::grid::Grid;
 use crate::levels::curves::{Curves, Of};
 use crate::levels::statistics::{Chunk, Statistics};
@@ -41,10 +41,10 @@ use direct::Direct;
 use geometry::Geometry;
 use memory::Layout;
 use overlay::Overlay;
-use passes::{CODES, MOST_PLANES, Passes};
+use passes::{MOST_PLANES, Passes};
 use slot::{Drawn, Slot, Work};
 
-/// A texel of a texture is a quad: four words of four samples of a row.
+/// A texel of a texture is a quad: four words of the samples of a row.
 const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
 
 /// Whether the GPU that these settings choose, if any, reads frames on [`Pages`](pages::Pages) where they lie: for
@@ -189,12 +189,13 @@ fn fit(
     let too_large =
         |reason: String| BackendError::TooLarge { info: info.to_string(), adapter: gpu.info.name.clone(), reason };
     let limits = &gpu.limits;
-    if info.range.codes() != CODES || info.planes.len() > MOST_PLANES {
-        return Err(too_large(format!("it takes {CODES} codes and {MOST_PLANES} planes")));
+    let codes = 1 << info.format.packing().depth;
+    if info.range.codes() != codes || info.planes.len() > MOST_PLANES {
+        return Err(too_large(format!("it takes {codes} codes and {MOST_PLANES} planes")));
     }
     let most = limits.max_texture_dimension_2d;
     for shape in &info.planes {
-        let texels = shape.samples.div_ceil(crate::frame::TEXEL * geometry::QUAD);
+        let texels = shape.bytes.div_ceil(geometry::WORD * geometry::QUAD);
         if texels.max(shape.rows) > most as usize {
             return Err(too_large(format!("a plane of {texels}×{} texels, at most {most}", shape.rows)));
         }
@@ -271,8 +272,9 @@ impl Backend for GpuBackend {
         if self.slots[slot].measure == Work::Noted {
             self.flush()?;
         }
+        let bins = self.info.range.bins();
         let slot = &mut self.slots[slot];
-        slot.statistics.read(&self.gpu, "measuring", |bytes| unpack(bytes, statistics))?;
+        slot.statistics.read(&self.gpu, "measuring", |bytes| unpack(bytes, bins, statistics))?;
         statistics.forget_channels();
         if let Some(counting) = slot.counting() {
             counting.read(&self.gpu, statistics)?;
@@ -302,7 +304,7 @@ impl Backend for GpuBackend {
         if slot.destination.is_none() {
             slot.output(gpu, &self.layout, passes)?.reclaim(gpu, STAGE)?;
         }
-        slot.curves.write(&self.gpu, STAGE, |buffer| pack(curves, buffer))?;
+        slot.curves.write(&self.gpu, STAGE, |buffer| pack(&self.info, curves, buffer))?;
         slot.unmark();
         let places = self.places.as_ref().filter(|_| curves.of == Of::Channels && !self.info.format.is_rgb());
         let (drawn, pass) =
@@ -391,9 +393,9 @@ fn check(info: &FrameInfo, planes: &PlanesMut) -> Result<(), FrameError> {
 }
 
 /// Reads the words of the statistics buffer.
-fn unpack(bytes: &[u8], statistics: &mut Statistics) {
+fn unpack(bytes: &[u8], bins: usize, statistics: &mut Statistics) {
     let words: &[u32] = bytemuck::cast_slice(bytes);
-    let (luma, chunks) = words.split_at(CODES);
+    let (luma, chunks) = words.split_at(bins);
     let chunks_len = chunks.len() / 2;
     statistics.luma.clear();
     statistics.luma.extend_from_slice(luma);
@@ -402,11 +404,18 @@ fn unpack(bytes: &[u8], statistics: &mut Statistics) {
     statistics.chunks.extend(sums.iter().zip(counts).map(|(&sum, &count)| Chunk { sum, count }));
 }
 
-/// Writes curves as bytes, one after the other.
-fn pack(curves: &Curves, mut buffer: wgpu::WriteOnly<[u8]>) {
+/// Writes curves with entries of the size of samples, one after the other.
+fn pack(info: &FrameInfo, curves: &Curves, mut buffer: wgpu::WriteOnly<[u8]>) {
     for (index, table) in curves.tables.iter().enumerate() {
-        let mut bytes = [0; CODES];
-        bytes.iter_mut().zip(table).for_each(|(byte, code)| *byte = (*code).min(255) as u8);
-        buffer.slice(index * CODES..(index + 1) * CODES).copy_from_slice(&bytes);
+        let mut bytes = [0; 2 * MOST_BINS];
+        let entries = table.iter().take(MOST_BINS);
+        let bytes = if info.format.packing().bytes() == 1 {
+            bytes.iter_mut().zip(entries).for_each(|(byte, code)| *byte = (*code).min(255) as u8);
+            &bytes[..info.range.bins()]
+        } else {
+            bytes.as_chunks_mut().0.iter_mut().zip(entries).for_each(|(bytes, code)| *bytes = code.to_le_bytes());
+            &bytes[..2 * info.range.bins()]
+        };
+        buffer.slice(index * bytes.len()..(index + 1) * bytes.len()).copy_from_slice(bytes);
     }
 }

@@ -2,15 +2,15 @@
 //! are first asked for.
 
 use crate::colour::Places;
-use crate::frame::{FrameInfo, TEXEL};
-use crate::overlay::marks::Marks;
+use crate::frame::FrameInfo;
+use crate::overlay::marks::{Deepen, Marks};
 use crate::overlay::most_texels;
 
 use super::channels::matrix_constants;
 use super::device::{Gpu, Ticket};
-use super::geometry::QUAD;
+use super::geometry::{QUAD, WORD};
 use super::memory::Upload;
-use super::passes::{Kind, MOST_PLANES, Pass, SHADERS, bind, pass};
+use super::passes::{Kind, MOST_PLANES, Pass, bind, deep_constants, pass, shaders};
 
 /// The bindings of its first group.
 const OVERLAY: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::Read, Kind::Read];
@@ -34,7 +34,11 @@ pub struct Drawing {
 impl Overlay {
     /// Compiles the pass for frames as described by `info` with curves for their samples.
     pub fn new(gpu: &Gpu, info: &FrameInfo, destination: &wgpu::BindGroupLayout) -> Overlay {
-        Overlay::compile(gpu, info, destination, SHADERS[4].0, SHADERS[4].1.to_owned(), &[])
+        let (name, source) = shaders(info)[4];
+        let mut constants = deep_constants(info);
+        let Deepen { up, down } = Deepen::new(info);
+        constants.extend([("up", f64::from(up)), ("down", f64::from(down))]);
+        Overlay::compile(gpu, info, destination, name, source.to_owned(), &constants)
     }
 
     /// Compiles the pass for frames with chroma, whose samples lie at `places`, with curves of R, G and B.
@@ -45,7 +49,7 @@ impl Overlay {
         destination: &wgpu::BindGroupLayout,
         edit: impl Fn(&str) -> String,
     ) -> Overlay {
-        let (name, source) = SHADERS[7];
+        let (name, source) = shaders(info)[7];
         Overlay::compile(gpu, info, destination, name, edit(source), &matrix_constants(info, places))
     }
 
@@ -57,7 +61,7 @@ impl Overlay {
         source: String,
         constants: &[(&str, f64)],
     ) -> Overlay {
-        let across = info.planes.iter().map(|shape| shape.samples.div_ceil(QUAD * TEXEL)).max().unwrap_or(0);
+        let across = info.planes.iter().map(|shape| shape.bytes.div_ceil(QUAD * WORD)).max().unwrap_or(0);
         let down = info.planes.iter().map(|shape| shape.rows).max().unwrap_or(0);
         let [across, down] = [across.div_ceil(WORKGROUP[0]), down.div_ceil(WORKGROUP[1])];
         Overlay {

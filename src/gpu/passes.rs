@@ -15,14 +15,18 @@ pub const MOST_PLANES: usize = 3;
 pub const FEWEST_THREADS: u32 = 32;
 /// Most invocations of a workgroup in y, which are those of `reduce.wgsl`.
 pub const MOST_THREADS_DOWN: u32 = 16;
-/// Codes of a sample, and so counts of a table.
-pub const CODES: usize = 256;
-/// Bytes of the three curves of a frame.
-pub const CURVE_BYTES: u64 = 3 * CODES as u64;
 /// Codes that a workgroup of the reduction takes. As in `reduce.wgsl`.
 const CODES_EACH: u32 = 16;
+
 /// Words that a measuring workgroup leaves. As in `slot.wgsl`.
-pub const SLOT_WORDS: usize = CODES + 2 * COLUMNS;
+pub fn slot_words(info: &FrameInfo) -> usize {
+    info.range.bins() + 2 * COLUMNS
+}
+
+/// Bytes of the three curves of a frame.
+pub fn curve_bytes(info: &FrameInfo) -> usize {
+    3 * info.range.bins() * info.format.packing().bytes()
+}
 
 macro_rules! shader {
     ($($file:literal),+) => { concat!($(include_str!(concat!("../../shaders/", $file))),+) };
@@ -33,17 +37,41 @@ macro_rules! frame_shader {
     ($($file:literal),+) => { shader!("shared/stream.wgsl", "shared/memory.wgsl", $($file),+) };
 }
 
-/// Name and source of the shaders. The name is that of the entry point too.
-pub const SHADERS: [(&str, &str); 8] = [
-    ("histogram", frame_shader!("shared/read.wgsl", "shared/slot.wgsl", "histogram.wgsl")),
-    ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
-    ("reduce", shader!("shared/stream.wgsl", "shared/slot.wgsl", "reduce.wgsl")),
-    ("apply", frame_shader!("shared/write.wgsl", "shared/planes.wgsl", "apply.wgsl")),
-    ("overlay", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", "overlay.wgsl")),
-    ("channels", shader!("shared/stream.wgsl", "shared/sites.wgsl", "channels.wgsl")),
-    ("totals", shader!("totals.wgsl")),
-    ("matrix", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", "shared/sites.wgsl", "matrix.wgsl")),
-];
+/// The shaders for samples of bytes, and of words.
+macro_rules! shaders {
+    ($samples:literal, [$($deep:literal),*], $apply:literal, $overlay:literal) => {
+        [
+            ("histogram", frame_shader!("shared/read.wgsl", $samples, "shared/slot.wgsl", "histogram.wgsl")),
+            ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
+            ("reduce", shader!("shared/stream.wgsl", $samples, "shared/slot.wgsl", "reduce.wgsl")),
+            ("apply", frame_shader!("shared/write.wgsl", "shared/planes.wgsl", $($deep,)* $apply, "apply.wgsl")),
+            ("overlay", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", $($deep,)* $overlay, "overlay.wgsl")),
+            // Of samples of bytes alone.
+            ("channels", shader!("shared/stream.wgsl", "shared/sites.wgsl", "channels.wgsl")),
+            ("totals", shader!("totals.wgsl")),
+            ("matrix", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", "shared/sites.wgsl", "matrix.wgsl")),
+        ]
+    };
+}
+
+/// Names and sources of the shaders. The name is that of the entry point too.
+type Shaders = [(&'static str, &'static str); 8];
+const BYTES: Shaders = shaders!("shared/bytes.wgsl", [], "apply_bytes.wgsl", "overlay_bytes.wgsl");
+const WORDS: Shaders = shaders!("shared/words.wgsl", ["shared/deep.wgsl"], "apply_words.wgsl", "overlay_words.wgsl");
+
+/// Name and source of the shaders for frames as described by `info`.
+pub fn shaders(info: &FrameInfo) -> Shaders {
+    if info.format.packing().bytes() > 1 { WORDS } else { BYTES }
+}
+
+/// The constants that `deep.wgsl` is compiled with, where it is part of a shader.
+pub fn deep_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
+    let packing = info.format.packing();
+    match packing.bytes() {
+        1 => Vec::new(),
+        _ => vec![("depth", f64::from(packing.depth)), ("shift", f64::from(packing.shift))],
+    }
+}
 
 /// What a binding is.
 #[derive(Clone, Copy)]
@@ -80,6 +108,8 @@ pub struct Passes {
     source: wgpu::BindGroupLayout,
     destination: wgpu::BindGroupLayout,
     geometry: Geometry,
+    /// Bins of a histogram.
+    bins: u32,
 }
 
 /// What a slot's passes work on.
@@ -106,20 +136,24 @@ impl Passes {
         let destination = layout(gpu, DESTINATION);
         let threads = ("threads", f64::from(geometry.threads));
         let parts = ("parts", f64::from(geometry.threads / CODES_EACH));
+        let shaders = shaders(info);
+        let mut applying = deep_constants(info);
+        applying.push(threads);
         let mut luma = luma_constants(info);
         luma.extend([threads, ("across", f64::from(geometry.across))]);
         let make = |index: usize, kinds: &[Kind], memory: Option<&wgpu::BindGroupLayout>, constants: &[(&str, f64)]| {
-            let (name, text) = SHADERS[index];
+            let (name, text) = shaders[index];
             pass(gpu, name, edit(text), kinds, memory, constants)
         };
         Passes {
             histogram: make(0, HISTOGRAM, Some(&source), &luma),
             load: make(1, LOAD, Some(&source), &[threads]),
             reduce: make(2, REDUCE, None, &[parts]),
-            apply: make(3, APPLY, Some(&destination), &[threads]),
+            apply: make(3, APPLY, Some(&destination), &applying),
             source,
             destination,
             geometry: geometry.clone(),
+            bins: info.range.bins() as u32,
         }
     }
 
@@ -170,7 +204,7 @@ impl Passes {
 
     /// Records the dispatch that sums the counts up.
     pub fn reduce(&self, pass: &mut wgpu::ComputePass, bound: &Bound) {
-        let workgroups = CODES as u32 / CODES_EACH + self.geometry.chunks.div_ceil(self.geometry.threads);
+        let workgroups = self.bins / CODES_EACH + self.geometry.chunks.div_ceil(self.geometry.threads);
         self.reduce.dispatch(pass, &bound.reduce, None, [workgroups, 1]);
     }
 
@@ -288,7 +322,7 @@ mod tests {
     #[test]
     fn every_shader_is_valid_and_has_its_entry_point() {
         use wgpu::naga::{front::wgsl, valid};
-        for (name, source) in SHADERS {
+        for (name, source) in BYTES.into_iter().chain(WORDS) {
             let module = wgsl::parse_str(source).unwrap_or_else(|error| panic!("{}", error.emit_to_string(source)));
             valid::Validator::new(valid::ValidationFlags::all(), valid::Capabilities::empty())
                 .validate(&module)

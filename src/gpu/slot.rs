@@ -1,17 +1,17 @@
 //! A slot: the textures and buffers of one frame in flight, and how far the work on it has come.
 
 use crate::backend::BackendError;
-use crate::frame::{FrameInfo, TEXEL};
+use crate::frame::FrameInfo;
 use crate::overlay::marks::Marks;
 
 use super::TEXTURE_FORMAT;
 use super::channels::{Channels, Counting};
 use super::device::{Gpu, Ticket};
 use super::direct::Direct;
-use super::geometry::{Geometry, QUAD};
+use super::geometry::{Geometry, QUAD, WORD};
 use super::memory::{Download, Layout, Upload};
 use super::overlay::{Drawing, Overlay};
-use super::passes::{Bound, CODES, CURVE_BYTES, MOST_PLANES, Passes, Resources, SLOT_WORDS};
+use super::passes::{Bound, MOST_PLANES, Passes, Resources, curve_bytes, slot_words};
 
 /// How far a piece of work has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Slot {
     input: Option<Staging<Upload>>,
     output: Option<Staging<Download>>,
     pub curves: Upload,
-    /// 256 counts of codes, then the sums of the chunks, then their counts, in words.
+    /// The counts of codes, then the sums of the chunks, then their counts, in words.
     pub statistics: Download,
     pub measure: Work,
     pub apply: Work,
@@ -77,11 +77,11 @@ impl Slot {
         passes: &Passes,
         stream: &wgpu::Buffer,
     ) -> Slot {
-        let curves = Upload::new(gpu, "curves", CURVE_BYTES);
-        let statistics = Download::new(gpu, "statistics", 4 * (CODES + 2 * chunks) as u64);
+        let curves = Upload::new(gpu, "curves", curve_bytes(info) as u64);
+        let statistics = Download::new(gpu, "statistics", 4 * (info.range.bins() + 2 * chunks) as u64);
         let tables = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("tables"),
-            size: 4 * SLOT_WORDS as u64 * geometry.tables(),
+            size: 4 * slot_words(info) as u64 * geometry.tables(),
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
@@ -308,7 +308,7 @@ impl Slot {
 /// The texture of a plane, a texel for each quad of its rows; of one texel for a plane that is not.
 fn texture(gpu: &Gpu, info: &FrameInfo, plane: usize) -> wgpu::TextureView {
     let (width, height) =
-        info.planes.get(plane).map_or((1, 1), |shape| (shape.samples.div_ceil(TEXEL * QUAD), shape.rows));
+        info.planes.get(plane).map_or((1, 1), |shape| (shape.bytes.div_ceil(WORD * QUAD), shape.rows));
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: Some("plane"),
         size: wgpu::Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 },

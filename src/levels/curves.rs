@@ -1,6 +1,6 @@
 //! What is applied to a frame: one table for each lane that has a curve.
 
-use crate::frame::Range;
+use crate::frame::{MOST_BINS, Range};
 
 use super::points::unit;
 
@@ -14,36 +14,93 @@ pub enum Of {
     Channels,
 }
 
-/// Tables for the three curves of a frame (luma, Cb, Cr or red, green, blue): entry x is the output of code x.
+/// Tables for the three curves of a frame (luma, Cb, Cr or red, green, blue).
+///
+/// Entry x is the output of code x where there are up to 1024 codes. Of more codes entry x is the output of
+/// `x << shift`, and codes between two entries lie on the line between them, see [`Curves::out`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Curves {
+    /// As many entries as [`Range::bins`].
     pub tables: [Vec<u16>; 3],
+    /// Codes from one entry to the next, as their binary logarithm. As [`Range::bin_shift`].
+    pub shift: u32,
     pub of: Of,
 }
 
 impl Curves {
-    /// Curves for the samples of the format.
+    /// Curves for the samples of the format, with an entry for each code.
     pub fn new(tables: [Vec<u16>; 3]) -> Curves {
-        Curves { tables, of: Of::Samples }
+        Curves { tables, shift: 0, of: Of::Samples }
     }
 
-    /// Curves that leave every sample as it is.
+    /// Curves for so many codes that leave every sample as it is.
     pub fn identity(codes: usize) -> Curves {
-        let line: Vec<u16> = (0..codes).map(|code| code as u16).collect();
-        Curves::new([line.clone(), line.clone(), line])
+        let shift = codes.ilog2().saturating_sub(MOST_BINS.ilog2());
+        let line: Vec<u16> = (0..codes >> shift).map(|entry| (entry << shift) as u16).collect();
+        Curves { shift, ..Curves::new([line.clone(), line.clone(), line]) }
     }
 
     /// Makes the curves leave every sample as it is.
     pub fn set_identity(&mut self) {
         self.of = Of::Samples;
         for table in &mut self.tables {
-            table.iter_mut().enumerate().for_each(|(code, out)| *out = code as u16);
+            table.iter_mut().enumerate().for_each(|(entry, out)| *out = (entry << self.shift) as u16);
         }
     }
 
     /// Whether every sample comes out as it went in.
     pub fn is_identity(&self) -> bool {
-        self.tables.iter().all(|table| table.iter().enumerate().all(|(code, out)| usize::from(*out) == code))
+        (0..self.tables.len()).all(|curve| self.is_identity_at(curve))
+    }
+
+    /// Whether one of the curves leaves every sample as it is.
+    pub fn is_identity_at(&self, curve: usize) -> bool {
+        let is_same = |(entry, out): (usize, &u16)| usize::from(*out) == entry << self.shift;
+        self.tables[curve].iter().enumerate().all(is_same)
+    }
+
+    /// The output of a code.
+    pub fn out(&self, curve: usize, code: u16) -> u16 {
+        let table = &self.tables[curve];
+        let entry = usize::from(code >> self.shift);
+        let (from, to) = self.segment(table, entry);
+        let past = i64::from(code) - ((entry as i64) << self.shift);
+        let half = (1 << self.shift) >> 1;
+        (from + (((to - from) * past + half) >> self.shift)).min(self.most(table)) as u16
+    }
+
+    /// Writes the output of every code to `outputs`, of which there are as many.
+    pub fn expand(&self, curve: usize, outputs: &mut [u16]) {
+        let table = &self.tables[curve];
+        if self.shift == 0 {
+            outputs.copy_from_slice(table);
+            return;
+        }
+        let (half, most) = ((1 << self.shift) >> 1, self.most(table) as i32);
+        for (entry, outputs) in outputs.chunks_mut(1 << self.shift).enumerate() {
+            let (from, to) = self.segment(table, entry);
+            let (from, step) = (from as i32, (to - from) as i32);
+            for (out, past) in outputs.iter_mut().zip(0..) {
+                *out = (from + ((step * past + half) >> self.shift)).min(most) as u16;
+            }
+        }
+    }
+
+    /// The outputs of an entry and of the next one. Past the last entry the curve goes on as it came, up to the
+    /// number of codes, so that the identity is exact there too.
+    fn segment(&self, table: &[u16], entry: usize) -> (i64, i64) {
+        let at = |entry: usize| i64::from(table[entry.min(table.len() - 1)]);
+        let from = at(entry);
+        let to = match table.get(entry + 1) {
+            Some(next) => i64::from(*next),
+            None => (2 * from - at(entry.saturating_sub(1))).clamp(0, (table.len() as i64) << self.shift),
+        };
+        (from, to)
+    }
+
+    /// The largest code.
+    fn most(&self, table: &[u16]) -> i64 {
+        ((table.len() as i64) << self.shift) - 1
     }
 }
 
@@ -65,16 +122,17 @@ impl Drawer {
     /// Draws the gain of chroma around neutral.
     pub fn chroma(&self, table: &mut [u16], gain: f64) {
         let unit = unit(&self.range);
-        let top = (2 * self.range.neutral).saturating_sub(self.range.black).min(self.range.max);
+        let top = self.range.neutral.saturating_mul(2).saturating_sub(self.range.black).min(self.range.max);
         let neutral = f64::from(self.range.neutral) / unit;
         let (low, high) = (f64::from(self.range.black) / unit, f64::from(top) / unit);
         self.draw(table, (self.range.black, top), |x| (neutral + gain * (x - neutral)).max(low).min(high));
     }
 
     fn draw(&self, table: &mut [u16], (first, last): (u16, u16), tone: impl Fn(f64) -> f64) {
-        let unit = unit(&self.range);
+        let (unit, shift) = (unit(&self.range), self.range.bin_shift());
         let mut least = 0;
-        for (code, out) in table.iter_mut().enumerate() {
+        for (entry, out) in table.iter_mut().enumerate() {
+            let code = entry << shift;
             let x = code as f64 / unit;
             let end = code.clamp(usize::from(first), usize::from(last)) as f64 / unit;
             let y = x + self.strength * (tone(end) - end);
@@ -120,5 +178,43 @@ mod tests {
         assert!(none.iter().enumerate().all(|(code, out)| usize::from(*out) == code));
         let half = draw(0.5, |drawer, table| drawer.luma(table, |x| x - 20.0));
         assert_eq!(half[100], 90);
+    }
+
+    #[test]
+    fn the_identity_is_exact_at_every_depth_and_written_out_is_what_looked_up_is() {
+        for codes in [256usize, 1024, 4096, 65536] {
+            let mut curves = Curves::identity(codes);
+            assert!(curves.is_identity());
+            assert!((0..codes).all(|code| usize::from(curves.out(0, code as u16)) == code), "{codes}");
+            // Falling and rising, and to both ends.
+            for (entry, out) in curves.tables[1].iter_mut().enumerate() {
+                *out = (entry * entry * 7919 % codes) as u16;
+            }
+            curves.tables[2].fill((codes - 1) as u16);
+            let last = curves.tables[2].len() - 1;
+            curves.tables[2][last - 1] = (codes - 2) as u16;
+            assert!(!curves.is_identity());
+            for curve in 0..3 {
+                let mut outputs = vec![0; codes];
+                curves.expand(curve, &mut outputs);
+                assert!((0..codes).all(|code| outputs[code] == curves.out(curve, code as u16)), "{codes}, {curve}");
+                assert!(outputs.iter().all(|out| usize::from(*out) < codes));
+            }
+            curves.set_identity();
+            assert!(curves.is_identity());
+        }
+    }
+
+    #[test]
+    fn a_stretch_of_16_bits_hits_every_code_that_the_line_hits() {
+        let range = Range::FULL.at(16);
+        let mut curves = Curves::identity(range.codes());
+        Drawer { range, strength: 1.0 }.luma(&mut curves.tables[0], |x| (1.5 * x - 30.0).clamp(0.0, 65535.0 / 256.0));
+        for code in (0..=65535u16).step_by(37) {
+            let wanted = (1.5 * f64::from(code) - 7680.0).clamp(0.0, 65535.0);
+            let got = f64::from(curves.out(0, code));
+            // Only at the two kinks is a line between entries another line.
+            assert!((got - wanted).abs() <= 1.0 || !(96.0..65440.0).contains(&wanted), "{code}: {got}, not {wanted}");
+        }
     }
 }

@@ -36,7 +36,7 @@ impl Look {
         Look { means, weights, outline: [0.0; OUTLINE_LEN], quantiles: [0.0; QUANTILES], ends, mean: 0.0 }
     }
 
-    /// Takes a frame in, of which the chunks vote that `speaks` says. `unit` is codes for one 8-bit code; the outermost
+    /// Takes a frame in, of which the chunks vote that `speaks` says. `unit` is bins for one 8-bit code; the outermost
     /// `clip` shares are let go.
     pub fn fill(
         &mut self,

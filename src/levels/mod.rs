@@ -150,7 +150,8 @@ impl Levels {
             return self.unmoved();
         }
         let clip = (share(settings.clip_low / 100.0, 0.25), share(settings.clip_high / 100.0, 0.25));
-        self.now.fill(&self.distribution, &statistics.chunks, &self.speaks, unit(&range), clip);
+        let bins = range.bins() as f64 / 256.0;
+        self.now.fill(&self.distribution, &statistics.chunks, &self.speaks, bins, clip);
         let tuning = self.tuning(settings);
         let (memory, change) = self.remember(settings, clip, &tuning);
         self.step_cast(statistics, settings, &tuning, &memory, (delta.unwrap_or(0.0), change.cut));

@@ -22,34 +22,37 @@ pub struct Distribution {
 }
 
 impl Distribution {
-    /// Takes in a histogram with one count for each code. False if no pixel voted; nothing is changed then.
+    /// Takes in a histogram with a count for each of the range's bins. False if no pixel voted; nothing is changed
+    /// then.
     pub fn fill(&mut self, histogram: &[u32], range: &Range) -> bool {
-        let histogram = &histogram[..histogram.len().min(range.codes())];
+        let histogram = &histogram[..histogram.len().min(range.bins())];
         let total: u64 = histogram.iter().map(|count| u64::from(*count)).sum();
         if total == 0 {
             return false;
         }
-        let unit = unit(range);
-        let sum: f64 = histogram.iter().enumerate().map(|(code, count)| code as f64 * f64::from(*count)).sum();
+        let (unit, shift) = (unit(range), range.bin_shift());
+        // The middle of a bin of several codes.
+        let centre = |bin: f64| (bin * f64::from(1 << shift) + f64::from((1 << shift) - 1) / 2.0) / unit;
+        let sum: f64 = histogram.iter().enumerate().map(|(bin, count)| bin as f64 * f64::from(*count)).sum();
         self.total = total as f64;
-        self.mean = sum / self.total / unit;
+        self.mean = centre(sum / self.total);
         self.levels.clear();
         self.below.clear();
-        let (black, white) = (usize::from(range.black), usize::from(range.white));
+        let (black, white) = (usize::from(range.black) >> shift, usize::from(range.white) >> shift);
         let end = histogram.len();
         let mut below = 0;
         let mut last = None;
-        for code in black..=white {
-            let bins = if code == black {
-                0..end.min(black + 1)
-            } else if code == white {
-                end.min(white)..end
+        for bin in black..=white {
+            // The ends are what they are, so that a picture that reaches them reaches them fully.
+            let (bins, level) = if bin == black {
+                (0..end.min(black + 1), f64::from(range.black) / unit)
+            } else if bin == white {
+                (end.min(white)..end, f64::from(range.white) / unit)
             } else {
-                end.min(code)..end.min(code + 1)
+                (end.min(bin)..end.min(bin + 1), centre(bin as f64))
             };
             let count: u64 = histogram[bins].iter().map(|count| u64::from(*count)).sum();
             if count > 0 {
-                let level = code as f64 / unit;
                 if let Some(last) = last.filter(|last| level - last > GAP) {
                     // Nobody lies in a gap: a few lone pixels far off must not draw the quantile towards them.
                     self.levels.extend([last + 0.5, level - 0.5]);
@@ -108,7 +111,7 @@ mod tests {
     use super::*;
 
     fn distribution(counts: &[(usize, u32)], range: &Range) -> Distribution {
-        let mut histogram = vec![0; range.codes()];
+        let mut histogram = vec![0; range.bins()];
         counts.iter().for_each(|(code, count)| histogram[*code] = *count);
         let mut distribution = Distribution::default();
         assert!(distribution.fill(&histogram, range));
@@ -145,6 +148,13 @@ mod tests {
         let range = Range { black: 64, white: 940, neutral: 512, max: 1023 };
         let deep = distribution(&[(400, 10), (440, 10)], &range);
         assert_eq!((deep.quantile(0.0), deep.quantile(1.0), deep.mean()), (100.0, 110.0, 105.0));
+        // Bins of several codes stand for the code in their middle, but those of black and white for these.
+        let full = Range::FULL.at(16);
+        let deeper = distribution(&[(0, 10), (400, 10), (1023, 10)], &full);
+        assert_eq!((deeper.quantile(0.0), deeper.quantile(1.0)), (0.0, 65535.0 / 256.0));
+        assert_eq!(deeper.quantile(0.5), (400.0 * 64.0 + 31.5) / 256.0);
+        let limited = distribution(&[(64, 10), (940, 10)], &Range::LIMITED.at(12));
+        assert_eq!((limited.quantile(0.0), limited.quantile(1.0)), (16.0, 235.0));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 /// Luma sum and number of voting pixels of one chunk of the [grid](crate::grid::Grid).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chunk {
-    /// Sum of the luma codes of the pixels that vote, as they are in the frame.
+    /// Sum of the luma of the pixels that vote, in bins.
     pub sum: u32,
     /// Pixels that vote: all but fully transparent ones.
     pub count: u32,
@@ -15,7 +15,8 @@ pub const CHANNELS: usize = 4;
 /// Histogram and chunk sums of one frame. Both backends give exactly the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Voting pixels at each luma code, one entry for each code from 0 to the largest.
+    /// Voting pixels at each luma code; of more than 10 bits a bin takes the codes that share the upper ten, see
+    /// [`Range::bins`](crate::frame::Range::bins).
     pub luma: Vec<u32>,
     /// The chunks, row by row.
     pub chunks: Vec<Chunk>,
@@ -26,8 +27,8 @@ pub struct Statistics {
 
 impl Statistics {
     /// Statistics of a frame without a vote, of the right shape.
-    pub fn empty(codes: usize, chunks: usize) -> Statistics {
-        Statistics { luma: vec![0; codes], chunks: vec![Chunk::default(); chunks], channels: Default::default() }
+    pub fn empty(bins: usize, chunks: usize) -> Statistics {
+        Statistics { luma: vec![0; bins], chunks: vec![Chunk::default(); chunks], channels: Default::default() }
     }
 
     /// Empties the tables of the channels.

@@ -1,10 +1,10 @@
 //! The R, G and B histograms, for people to look at.
 //!
 //! They are counted here for both backends, on rows spread evenly over the frame: about a hundred thousand pixels
-//! tell as much as all of them. Pixels of formats with chroma are turned into R, G and B in luma's codes.
+//! tell as much as all of them. 8 bits of each sample are looked at. Pixels of formats with chroma are turned into R, G and B in luma's codes.
 
 use crate::colour::Matrix;
-use crate::frame::{FrameInfo, Lane, Planes};
+use crate::frame::{FrameInfo, Lane, Packing, Planes};
 
 use super::sites::Sites;
 
@@ -24,11 +24,12 @@ struct Place {
     unit_samples: usize,
     /// The lane's sample of each pixel of a unit.
     of_pixel: [usize; 8],
+    packing: Packing,
 }
 
 impl Place {
-    fn find(sites: &Sites, planes: usize, lane: Lane) -> Option<Place> {
-        (0..planes).find_map(|plane| {
+    fn find(info: &FrameInfo, sites: &Sites, lane: Lane) -> Option<Place> {
+        (0..info.planes.len()).find_map(|plane| {
             let of = sites.plane(plane);
             let mut of_pixel = [None; 8];
             for (index, site) in of.samples.iter().enumerate().filter(|(_, site)| site.lane == lane) {
@@ -41,6 +42,7 @@ impl Place {
                 unit_shift: of.pixels.trailing_zeros(),
                 unit_samples: of.samples.len(),
                 of_pixel: of_pixel.map(Option::unwrap_or_default),
+                packing: info.format.packing(),
             })
         })
     }
@@ -51,7 +53,14 @@ impl Place {
     }
 
     fn sample(&self, row: &[u8], x: usize) -> u8 {
-        row[(x >> self.unit_shift) * self.unit_samples + self.of_pixel[x & ((1 << self.unit_shift) - 1)]]
+        let at = (x >> self.unit_shift) * self.unit_samples + self.of_pixel[x & ((1 << self.unit_shift) - 1)];
+        match self.packing {
+            Packing::BYTE => row[at],
+            packing => {
+                let sample = u16::from_le_bytes([row[2 * at], row[2 * at + 1]]);
+                (packing.code(sample) >> (packing.depth - 8)) as u8
+            }
+        }
     }
 }
 
@@ -66,7 +75,7 @@ pub struct Channels {
 impl Channels {
     pub fn new(info: &FrameInfo) -> Channels {
         let sites = Sites::new(info);
-        let find = |lane| Place::find(&sites, info.planes.len(), lane);
+        let find = |lane| Place::find(info, &sites, lane);
         let lanes =
             if info.format.is_rgb() { [Lane::Red, Lane::Green, Lane::Blue] } else { [Lane::Luma, Lane::Cb, Lane::Cr] };
         let places = match lanes.map(find) {

@@ -8,7 +8,7 @@ use super::marks::FULL;
 
 const ONE: i64 = 1 << 16;
 
-/// What turns R, G and B from 0 to 255 into the samples of a format.
+/// What turns R, G and B from 0 to 255 into the samples of a format, as far as 8 bits hold them.
 #[derive(Clone, Copy, Debug)]
 pub struct Conversion {
     range: Range,
@@ -18,10 +18,10 @@ pub struct Conversion {
 impl Conversion {
     pub fn new(info: &FrameInfo) -> Conversion {
         let LumaWeights(weights) = info.weights;
-        Conversion { range: info.range, weights: weights.map(i64::from) }
+        Conversion { range: info.range.at(8), weights: weights.map(i64::from) }
     }
 
-    /// Value and weight of a sample of `lane` that stands for so many pixels, whose paint adds up to `paint`.
+    /// Value, of 8 bits, and weight of a sample of `lane` that stands for so many pixels, whose paint adds up to `paint`.
     pub fn sample(&self, lane: Lane, paint: Paint, pixels: usize) -> (u8, u8) {
         let [red, green, blue, coverage] = paint.map(i64::from);
         let all = pixels as i64 * i64::from(OPAQUE);

@@ -18,7 +18,8 @@ pub struct Patch {
     pub down: usize,
     /// Texels from one row to the next; 0 if all rows are the same.
     pub stride: usize,
-    /// For each texel four values and four weights from 0 to [`FULL`], a byte each, the first sample lowest.
+    /// For each texel four values and four weights from 0 to [`FULL`], a byte each, the first sample lowest. Values
+    /// have 8 bits in every format, see [`Deepen`].
     pub texels: Vec<[u32; 2]>,
 }
 
@@ -89,7 +90,29 @@ impl Marks {
     }
 }
 
-/// What a sample becomes under a value with a weight from 0 to [`FULL`].
-pub fn blend(sample: u8, value: u32, weight: u32) -> u8 {
-    ((u32::from(sample) * (FULL - weight) + value * weight + FULL / 2) / FULL) as u8
+/// What a code becomes under a value with a weight from 0 to [`FULL`].
+pub fn blend(code: u16, value: u32, weight: u32) -> u16 {
+    ((u32::from(code) * (FULL - weight) + value * weight + FULL / 2) / FULL) as u16
+}
+
+/// How values, which have 8 bits in every format, become codes: `value << up | value >> down`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Deepen {
+    pub up: u32,
+    pub down: u32,
+}
+
+impl Deepen {
+    /// For frames as described by `info`.
+    pub fn new(info: &FrameInfo) -> Deepen {
+        let depth = info.format.packing().depth;
+        // The largest value becomes the largest code where that is white.
+        let down = if info.range.white == info.range.max { 16 - depth } else { 8 };
+        Deepen { up: depth - 8, down }
+    }
+
+    /// The code of a value from 0 to 255.
+    pub fn value(self, value: u32) -> u32 {
+        value << self.up | value >> self.down
+    }
 }

@@ -19,7 +19,6 @@ const CURVE: Colour = [255, 184, 40];
 const LIT: u8 = 236;
 const UNLIT: u8 = 34;
 
-const CODES: usize = 256;
 /// Heights are in these parts of a pixel.
 const PARTS: usize = 16;
 /// A bin this much taller than the mean one is as tall as a bar gets.
@@ -36,6 +35,9 @@ pub struct Panel {
     across: usize,
     luma: usize,
     channels: usize,
+    /// Codes of a frame, and the bins that count them.
+    codes: usize,
+    bins: usize,
 }
 
 impl Panel {
@@ -65,7 +67,8 @@ impl Panel {
         let place =
             |length: usize, size: usize, unit: usize| length.checked_sub(margin + size).map(|at| at / unit * unit);
         let corner = (place(width, across, unit.0)?, place(height, down, unit.1)?);
-        Some(Panel { corner, size: (across, down), gap, across: graphs, luma, channels })
+        let (codes, bins) = (info.range.codes(), info.range.bins());
+        Some(Panel { corner, size: (across, down), gap, across: graphs, luma, channels, codes, bins })
     }
 
     /// The upper left pixel, on a whole unit of every plane.
@@ -104,7 +107,7 @@ impl Panel {
         canvas.fill((self.gap + black, self.gap), (self.gap + white, bottom), FRAME, 20);
         for column in 0..self.across {
             let colour = if (black..white).contains(&column) { BARS } else { CUT_BARS };
-            let height = scale.bar(shown.luma, self.codes(column));
+            let height = scale.bar(shown.luma, self.bins(column, shown.luma.len()));
             vertical(canvas, self.gap + column, bottom, (0, height), |canvas, x, y, part| {
                 canvas.paint(x, y, colour, part * 15 / 16);
             });
@@ -119,10 +122,10 @@ impl Panel {
         let most = (self.luma * PARTS).saturating_sub(thick);
         // The height of the curve's lower edge at a column's left side.
         let height = |column: usize| {
-            let place = column * (CODES - 1) * PARTS / self.across;
-            let (code, part) = (place / PARTS, place % PARTS);
-            let at = |code: usize| table.get(code.min(table.len() - 1)).map_or(0, |out| usize::from(*out));
-            (at(code) * (PARTS - part) + at(code + 1) * part) * most / (PARTS * (CODES - 1))
+            let place = column * (self.bins - 1) * PARTS / self.across;
+            let (entry, part) = (place / PARTS, place % PARTS);
+            let at = |entry: usize| table.get(entry.min(table.len() - 1)).map_or(0, |out| usize::from(*out));
+            (at(entry) * (PARTS - part) + at(entry + 1) * part) * most / (PARTS * (self.codes - 1))
         };
         for column in 0..self.across {
             let (a, b) = (height(column), height(column + 1));
@@ -136,7 +139,7 @@ impl Panel {
         let bottom = 2 * self.gap + self.luma + self.channels;
         let scale = Scale::new(&counts.each_ref().map(|counts| &counts[..]), self.channels);
         for column in 0..self.across {
-            let heights = counts.each_ref().map(|counts| scale.bar(counts, self.codes(column)));
+            let heights = counts.each_ref().map(|counts| scale.bar(counts, self.bins(column, counts.len())));
             let tallest = heights.into_iter().max().unwrap_or(0);
             // From the ground to the tallest bar, lit in the colours of the bars that reach so high.
             vertical(canvas, self.gap + column, bottom, (0, tallest), |canvas, x, y, part| {
@@ -151,15 +154,15 @@ impl Panel {
         canvas.fill((self.gap, bottom), (self.gap + self.across, bottom + 1), FRAME, 96);
     }
 
-    /// The codes that a column stands for.
-    fn codes(&self, column: usize) -> (usize, usize) {
-        let first = column * CODES / self.across;
-        (first, ((column + 1) * CODES / self.across).max(first + 1))
+    /// The bins, of so many, that a column stands for.
+    fn bins(&self, column: usize, all: usize) -> (usize, usize) {
+        let first = column * all / self.across;
+        (first, ((column + 1) * all / self.across).max(first + 1))
     }
 
     /// The column of a code, one past the last for what lies beyond.
     fn column(&self, code: f64) -> usize {
-        let column = (code.max(0.0) + 0.5) * self.across as f64 / CODES as f64;
+        let column = (code.max(0.0) + 0.5) * self.across as f64 / self.codes as f64;
         (column as usize).min(self.across)
     }
 }

@@ -41,20 +41,55 @@ fn rotated_pictures_come_out_upright() {
 }
 
 #[test]
-fn deep_and_rgb_sources_are_converted() {
+fn rgb_sources_are_converted() {
     let folder = folder();
-    for (name, codec) in [
-        ("hevc.mkv", "-c:v libx265 -x265-params log-level=error -pix_fmt yuv420p10le"),
-        ("rgb.mkv", "-c:v libx264rgb -preset ultrafast -pix_fmt rgb24"),
-        ("high10.mp4", "-c:v libx264 -preset ultrafast -pix_fmt yuv422p10le"),
-        ("lossless.mkv", "-c:v ffv1 -pix_fmt bgr0"),
+    for (name, codec) in
+        [("rgb.mkv", "-c:v libx264rgb -preset ultrafast -pix_fmt rgb24"), ("lossless.mkv", "-c:v ffv1 -pix_fmt bgr0")]
+    {
+        let input = clip(folder.path(), name, &format!("{PICTURE} -t 0.4 {codec}"));
+        for output in ["b.mp4", "b.webm"] {
+            let (output, text) = levelled(&input, output, &[]);
+            assert!(text.contains("before they are levelled"), "{name}: {text}");
+            assert!(["I420", "Y444"].contains(&decode(&output).field("format").as_str()), "{name}");
+            same_times(&decode(&output).times(), &decode(&input).times(), 1000);
+        }
+    }
+}
+
+#[test]
+fn deep_sources_stay_deep_where_the_encoder_takes_them() {
+    let folder = folder();
+    for (name, codec, format) in [
+        ("hevc.mkv", "-c:v libx265 -x265-params log-level=error -pix_fmt yuv420p10le", "I420_10LE"),
+        ("high10.mp4", "-c:v libx264 -preset ultrafast -pix_fmt yuv422p10le", "I422_10LE"),
+        ("lossless.mkv", "-c:v ffv1 -level 3 -pix_fmt yuv444p10le", "Y444_10LE"),
     ] {
         let input = clip(folder.path(), name, &format!("{PICTURE} -t 0.4 {codec}"));
         for output in ["b.mp4", "b.webm"] {
             let (output, text) = levelled(&input, output, &[]);
-            assert!(text.contains("converted"), "{name}: {text}");
-            same_times(&decode(&output).times(), &decode(&input).times(), 1000);
+            assert!(!text.contains("converted"), "{name}: {text}");
+            let (input, output) = (decode(&input), decode(&output));
+            assert_eq!(output.field("format"), format, "{name}");
+            same_times(&output.times(), &input.times(), 1000);
         }
+    }
+}
+
+#[test]
+fn deep_sources_are_levelled_before_they_are_converted_for_an_encoder() {
+    let folder = folder();
+    let line = format!("{PICTURE} -t 0.4 -c:v ffv1 -level 3 -pix_fmt");
+    let twelve = clip(folder.path(), "twelve.mkv", &format!("{line} yuv420p12le"));
+    let ten = clip(folder.path(), "ten.mkv", &format!("{line} yuv420p10le"));
+    for (input, name, more, converted, format) in [
+        (&twelve, "b.mp4", &[][..], "from I420_12LE to I420_10LE", "I420_10LE"),
+        (&ten, "b.webm", &["--encoder", "vp8"][..], "from I420_10LE to I420", "I420"),
+    ] {
+        let (output, text) = levelled(input, name, more);
+        assert!(text.contains(converted) && !text.contains("before they are levelled"), "{text}");
+        let (input, output) = (decode(input), decode(&output));
+        assert_eq!(output.field("format"), format);
+        same_times(&output.times(), &input.times(), 1000);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::f64::consts::PI;
 
 use autolevels::frame::{
-    Access, FrameError, FrameInfo, FrameMemory, Lane, Plane, PlaneMut, PlaneShape, Planes, PlanesMut,
+    Access, FrameError, FrameInfo, FrameMemory, Lane, Packing, Plane, PlaneMut, PlaneShape, Planes, PlanesMut,
 };
 use autolevels::window::Window;
 
@@ -104,19 +104,32 @@ fn hash(across: usize, down: usize, seed: u64) -> u64 {
     x ^ (x >> 31)
 }
 
+/// The sample that `code` of 8 bits becomes: with noise in the bits below it, and in those that hold no code.
+fn deepened(packing: Packing, code: u8, noise: u64) -> u16 {
+    let more = packing.depth - 8;
+    // Extremes stay extremes.
+    let low = match code {
+        0 => 0,
+        255 => u16::MAX,
+        _ => noise as u16,
+    } & ((1 << more) - 1);
+    packing.with_code((noise >> 16) as u16, u16::from(code) << more | low)
+}
+
 /// One plane with guard bytes before, between and after its rows. Its data end with its last sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GuardedPlane {
     bytes: Vec<u8>,
     stride: usize,
-    samples: usize,
+    /// Bytes of a row.
+    row: usize,
     rows: usize,
 }
 
 impl GuardedPlane {
-    fn new(samples: usize, rows: usize, padding: usize) -> GuardedPlane {
-        let stride = samples + padding;
-        GuardedPlane { bytes: vec![GUARD; BEFORE + stride * rows - padding + AFTER], stride, samples, rows }
+    fn new(row: usize, rows: usize, padding: usize) -> GuardedPlane {
+        let stride = row + padding;
+        GuardedPlane { bytes: vec![GUARD; BEFORE + stride * rows - padding + AFTER], stride, row, rows }
     }
 
     fn data(&self) -> &[u8] {
@@ -128,14 +141,14 @@ impl GuardedPlane {
         &mut self.bytes[BEFORE..end]
     }
 
-    /// The samples of one row, without padding.
+    /// The bytes of one row, without padding.
     pub fn row(&self, y: usize) -> &[u8] {
-        &self.data()[y * self.stride..][..self.samples]
+        &self.data()[y * self.stride..][..self.row]
     }
 
     pub fn row_mut(&mut self, y: usize) -> &mut [u8] {
-        let (start, samples) = (y * self.stride, self.samples);
-        &mut self.data_mut()[start..][..samples]
+        let (start, row) = (y * self.stride, self.row);
+        &mut self.data_mut()[start..][..row]
     }
 
     /// The rows, without padding.
@@ -149,7 +162,7 @@ impl GuardedPlane {
         assert!(is_guard(&self.bytes[..BEFORE]), "bytes before the plane were written");
         assert!(is_guard(&self.bytes[self.bytes.len() - AFTER..]), "bytes after the plane were written");
         for (y, row) in self.data().chunks(self.stride).enumerate() {
-            assert!(is_guard(&row[self.samples..]), "the padding of row {y} was written");
+            assert!(is_guard(&row[self.row..]), "the padding of row {y} was written");
         }
     }
 }
@@ -165,17 +178,26 @@ pub struct TestFrame {
 impl TestFrame {
     /// A frame as described by `info` that shows `content`, with `padding` bytes after each row but the last.
     pub fn new(info: &FrameInfo, content: Content, seed: u64, padding: usize) -> TestFrame {
+        let packing = info.format.packing();
         let make = |shape: &PlaneShape| {
-            let mut plane = GuardedPlane::new(shape.samples, shape.rows, padding);
+            let mut plane = GuardedPlane::new(shape.bytes, shape.rows, padding);
             for y in 0..shape.rows {
-                for (x, sample) in plane.row_mut(y).iter_mut().enumerate() {
+                for (x, sample) in plane.row_mut(y).chunks_mut(packing.bytes()).enumerate() {
                     // Where this sample is among those of its lane.
                     let lane = shape.lanes[x % shape.lanes.len()];
                     let alike = shape.lanes.iter().filter(|other| **other == lane).count();
                     let before = shape.lanes[..x % shape.lanes.len()].iter().filter(|other| **other == lane).count();
                     let across = x / shape.lanes.len() * alike + before;
                     let width = shape.units() * alike;
-                    *sample = content.code(lane, (across, y), (width, shape.rows), seed);
+                    let code = content.code(lane, (across, y), (width, shape.rows), seed);
+                    match sample {
+                        [sample] => *sample = code,
+                        _ => {
+                            // Flat is flat.
+                            let noise = if content == Content::Flat { 0 } else { hash(x, y, seed ^ 0xD339) };
+                            sample.copy_from_slice(&deepened(packing, code, noise).to_le_bytes());
+                        }
+                    }
                 }
             }
             plane
@@ -185,7 +207,7 @@ impl TestFrame {
 
     /// The same frame, but copied: output beside the input, with padding of its own.
     pub fn copied(mut self, padding: usize) -> TestFrame {
-        let beside = |plane: &GuardedPlane| GuardedPlane::new(plane.samples, plane.rows, padding);
+        let beside = |plane: &GuardedPlane| GuardedPlane::new(plane.row, plane.rows, padding);
         self.output = Some(self.input.iter().map(beside).collect());
         self
     }

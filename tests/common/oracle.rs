@@ -8,28 +8,48 @@ use autolevels::window::Window;
 
 use super::frames::GuardedPlane;
 
-/// Where a letter of a packed RGB format's name stands, which is where the sample lies in its pixel.
-fn place(format: Format, letter: char) -> Option<usize> {
-    format.name().find(letter)
+/// Sample `x` of a row.
+fn sample(format: Format, row: &[u8], x: usize) -> u16 {
+    match format.packing().bytes() {
+        1 => row[x].into(),
+        _ => u16::from(row[2 * x]) + 256 * u16::from(row[2 * x + 1]),
+    }
+}
+
+/// The code that a sample holds, in words of the formats' names.
+fn code(format: Format, sample: u16) -> u16 {
+    match format.name() {
+        "P010_10LE" => sample / 64,
+        name if name.ends_with("_10LE") => sample % 1024,
+        name if name.ends_with("_12LE") => sample % 4096,
+        _ => sample,
+    }
+}
+
+/// The letters of a packed RGB format's name, which are the samples of a pixel in their order.
+fn letters(format: Format) -> &'static str {
+    let name = format.name();
+    &name[..name.find("64").unwrap_or(name.len())]
 }
 
 /// Luma of one pixel, or nothing if the pixel does not vote.
-fn luma(info: &FrameInfo, row: &[u8], x: usize) -> Option<u8> {
+fn luma(info: &FrameInfo, row: &[u8], x: usize) -> Option<u16> {
+    let at = |index: usize| code(info.format, sample(info.format, row, index));
     match info.format {
-        Format::Yuy2 => Some(row[2 * x]),
-        Format::Uyvy => Some(row[2 * x + 1]),
+        Format::Yuy2 => Some(at(2 * x)),
+        Format::Uyvy => Some(at(2 * x + 1)),
         format if format.is_rgb() => {
-            let pixel = &row[x * format.name().len()..][..format.name().len()];
-            if place(format, 'A').is_some_and(|alpha| pixel[alpha] == 0) {
+            let letters = letters(format);
+            let pixel = |letter: char| letters.find(letter).map(|place| at(x * letters.len() + place));
+            if pixel('A') == Some(0) {
                 return None;
             }
             let weighted = "RGB".chars().zip(info.weights.0).map(|(letter, weight)| {
-                let place = place(format, letter).expect("RGB formats have all three letters");
-                u64::from(weight) * u64::from(pixel[place])
+                u64::from(weight) * u64::from(pixel(letter).expect("RGB formats have all three letters"))
             });
-            Some(((weighted.sum::<u64>() + 32768) >> 16) as u8)
+            Some(((weighted.sum::<u64>() + 32768) >> 16) as u16)
         }
-        _ => Some(row[x]),
+        _ => Some(at(x)),
     }
 }
 
@@ -41,7 +61,7 @@ pub fn measure(info: &FrameInfo, planes: &[GuardedPlane]) -> Statistics {
 /// The same if only the pixels of a window are counted.
 pub fn measure_in(info: &FrameInfo, planes: &[GuardedPlane], window: &Window) -> Statistics {
     let grid = Grid::new(info);
-    let mut statistics = Statistics::empty(info.range.codes(), grid.chunks());
+    let mut statistics = Statistics::empty(info.range.bins(), grid.chunks());
     let find = |edges: &[usize], at: usize| edges.windows(2).position(|edge| (edge[0]..edge[1]).contains(&at)).unwrap();
     for y in 0..info.height {
         let down = find(&grid.rows, y);
@@ -50,9 +70,11 @@ pub fn measure_in(info: &FrameInfo, planes: &[GuardedPlane], window: &Window) ->
             let unit = x / info.measured().unit_pixels;
             let is_inside = (window.left..window.right).contains(&unit) && (window.top..window.bottom).contains(&y);
             if let Some(code) = luma(info, planes[0].row(y), x) {
-                statistics.luma[usize::from(code)] += u32::from(is_inside);
+                // Ten bits are counted at most.
+                let code = usize::from(code) * info.range.bins() / info.range.codes();
+                statistics.luma[code] += u32::from(is_inside);
                 let chunk = &mut statistics.chunks[down * grid.across() + across];
-                chunk.sum += u32::from(code);
+                chunk.sum += code as u32;
                 chunk.count += 1;
             }
         }
@@ -66,24 +88,48 @@ fn curve(format: Format, plane: usize, x: usize) -> Option<usize> {
         (Format::Yuy2, _) => Some([0, 1, 0, 2][x % 4]),
         (Format::Uyvy, _) => Some([1, 0, 2, 0][x % 4]),
         (format, _) if format.is_rgb() => {
-            let letter = format.name().as_bytes()[x % format.name().len()];
+            let letter = letters(format).as_bytes()[x % letters(format).len()];
             b"RGB".iter().position(|channel| *channel == letter)
         }
         (_, 0) => Some(0),
-        (Format::Nv12, _) => Some(1 + x % 2),
+        (Format::Nv12 | Format::P010, _) => Some(1 + x % 2),
         (Format::Nv21, _) => Some(2 - x % 2),
         (Format::Yv12, _) => Some(3 - plane),
         (_, plane) => Some(plane),
     }
 }
 
+/// Where a curve takes a code: to an entry, or to the nearest code on the line between two of them.
+fn look_up(table: &[u16], codes: usize, code: u16) -> u16 {
+    let step = codes / table.len();
+    let (entry, past) = (usize::from(code) / step, usize::from(code) % step);
+    let from = f64::from(table[entry]);
+    let to = match table.get(entry + 1) {
+        Some(to) => f64::from(*to),
+        None => (2.0 * from - f64::from(table[entry - 1])).clamp(0.0, codes as f64),
+    };
+    let out = from + (to - from) * past as f64 / step as f64;
+    ((out + 0.5).floor() as usize).min(codes - 1) as u16
+}
+
 /// The rows that applying `curves` to a frame of these planes has to give: rows of each plane.
 pub fn apply(info: &FrameInfo, planes: &[GuardedPlane], curves: &Curves) -> Vec<Vec<Vec<u8>>> {
-    let sample = |plane: usize, (x, code): (usize, &u8)| match curve(info.format, plane, x) {
-        Some(curve) => curves.tables[curve][usize::from(*code)] as u8,
-        None => *code,
+    let format = info.format;
+    let sample_bytes = |plane: usize, row: &[u8], x: usize| {
+        let sample = sample(format, row, x);
+        let before = code(format, sample);
+        let after = match curve(format, plane, x) {
+            Some(curve) => look_up(&curves.tables[curve], info.range.codes(), before),
+            None => before,
+        };
+        // What is not of the code stays.
+        let scale = if format == Format::P010 { 64 } else { 1 };
+        let bytes = (sample - scale * before + scale * after).to_le_bytes();
+        bytes.into_iter().take(format.packing().bytes())
     };
-    let row = |index: usize, row: &[u8]| row.iter().enumerate().map(|at| sample(index, at)).collect();
+    let row = |plane: usize, row: &[u8]| {
+        (0..row.len() / format.packing().bytes()).flat_map(|x| sample_bytes(plane, row, x)).collect()
+    };
     let rows = |(index, plane): (usize, &GuardedPlane)| plane.rows().map(|samples| row(index, samples)).collect();
     planes.iter().enumerate().map(rows).collect()
 }

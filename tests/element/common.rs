@@ -138,7 +138,7 @@ pub fn samples(buffer: &gst::BufferRef, info: &VideoInfo) -> Vec<u8> {
         let stride = view.plane_stride()[plane] as usize;
         let data = view.plane_data(plane as u32).unwrap();
         for row in 0..shape.rows {
-            samples.extend_from_slice(&data[row * stride..][..shape.samples]);
+            samples.extend_from_slice(&data[row * stride..][..shape.bytes]);
         }
     }
     samples

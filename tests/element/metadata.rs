@@ -16,12 +16,12 @@ fn padded(info: &VideoInfo, number: usize) -> gst::Buffer {
     let (mut bytes, mut offsets, mut strides) = (Vec::new(), Vec::new(), Vec::new());
     for (plane, shape) in frame.planes.iter().enumerate() {
         bytes.resize(bytes.len() + 37, PADDING);
-        let stride = shape.samples + 13;
+        let stride = shape.bytes + 13;
         offsets.push(bytes.len());
         strides.push(stride as i32);
         for row in 0..shape.rows {
             let from = row * view.plane_stride()[plane] as usize;
-            bytes.extend_from_slice(&view.plane_data(plane as u32).unwrap()[from..][..shape.samples]);
+            bytes.extend_from_slice(&view.plane_data(plane as u32).unwrap()[from..][..shape.bytes]);
             bytes.resize(bytes.len() + 13, PADDING);
         }
     }

@@ -128,7 +128,7 @@ fn check(decision: &Decision, range: &Range, what: &dyn Fn() -> String) {
     let fits = black <= white && gain > 0.0 && exposure > 0.0 && (0.0..=1.0).contains(&cut);
     assert!(fits, "{:?} {}", decision.report, what());
     for table in &decision.curves.tables {
-        assert_eq!(table.len(), range.codes());
+        assert_eq!(table.len(), range.bins());
         assert!(table.iter().all(|code| *code <= range.max), "{table:?} {}", what());
         assert!(table.windows(2).all(|pair| pair[0] <= pair[1]), "it falls: {table:?} {}", what());
     }
@@ -138,13 +138,15 @@ fn check(decision: &Decision, range: &Range, what: &dyn Fn() -> String) {
 fn every_decision_is_finite_in_range_and_monotonic() {
     let decisions = cases(20_000);
     let mut dice = Dice(0x5EED_0F1E_4E15);
-    let deep = Range { black: 64, white: 940, neutral: 512, max: 1023 };
     let mut statistics = Statistics::default();
     let mut made = 0;
     while made < decisions {
-        let range = dice.one_of(&[Range::LIMITED, Range::FULL, Range::LIMITED, Range::FULL, deep]);
-        let format = dice.one_of(&[Format::I420, Format::Rgba, Format::Gray8, Format::Yuy2]);
+        let range = dice.one_of(&[Range::LIMITED, Range::FULL]);
+        let eight = [Format::I420, Format::Rgba, Format::Gray8, Format::Yuy2];
+        let deep = [Format::P010, Format::I422p12, Format::Gray16, Format::Rgba64];
+        let format = if dice.below(4) == 0 { dice.one_of(&deep) } else { dice.one_of(&eight) };
         let info = FrameInfo::new(format, 64, 48, range, LumaWeights::BT709);
+        let range = info.range;
         let mut levels = Levels::new(&info);
         let mut now = 0.0;
         let mut settings = settings(&mut dice);
@@ -152,7 +154,7 @@ fn every_decision_is_finite_in_range_and_monotonic() {
             if dice.below(6) == 0 {
                 settings = self::settings(&mut dice);
             }
-            fill(&mut statistics, range.codes(), &mut dice);
+            fill(&mut statistics, range.bins(), &mut dice);
             let time = next(&mut now, &mut dice);
             if dice.below(8) == 0 {
                 let edges: [usize; 4] = std::array::from_fn(|_| dice.one_of(&[0, 1, 7, 16, 48, usize::MAX]));
@@ -163,7 +165,7 @@ fn every_decision_is_finite_in_range_and_monotonic() {
             let decision = levels.decide(&statistics, &settings, time);
             check(decision, &range, &what);
             // Counts of codes that there are not do not vote, and without votes the curve stays what it was.
-            let votes = statistics.luma.iter().take(range.codes()).any(|count| *count > 0);
+            let votes = statistics.luma.iter().take(range.bins()).any(|count| *count > 0);
             let left = settings.strength == 0.0 || settings.mode == Mode::Off;
             assert!(!left || settings.freeze || !votes || decision.curves.is_identity(), "{}", what());
             check(levels.hold(), &range, &what);

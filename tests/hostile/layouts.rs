@@ -28,7 +28,7 @@ struct Layout {
 
 /// Layouts that are right, then perhaps spoiled in one place.
 fn layouts(info: &FrameInfo) -> impl Strategy<Value = Layout> + use<> {
-    let shapes: Vec<(usize, usize)> = info.planes.iter().map(|shape| (shape.samples, shape.rows)).collect();
+    let shapes: Vec<(usize, usize)> = info.planes.iter().map(|shape| (shape.bytes, shape.rows)).collect();
     let paddings = prop::collection::vec((0..40usize, 0..40usize, prop_oneof![Just(1usize), Just(4), Just(16)]), 3);
     let spoil = prop_oneof![
         5 => Just(None),
@@ -100,9 +100,9 @@ fn plain(info: &VideoInfo, frame: &FrameInfo, layout: &Layout) -> Option<Vec<u8>
     let mut bytes = vec![0; info.size()];
     for (plane, shape) in frame.planes.iter().enumerate() {
         for y in 0..shape.rows {
-            let from = row(layout, plane, y, shape.samples)?;
+            let from = row(layout, plane, y, shape.bytes)?;
             let to = info.offset()[plane] + y * info.stride()[plane] as usize;
-            from.zip(&mut bytes[to..to + shape.samples]).for_each(|(index, byte)| *byte = noise(index));
+            from.zip(&mut bytes[to..to + shape.bytes]).for_each(|(index, byte)| *byte = noise(index));
         }
     }
     Some(bytes)
@@ -146,7 +146,7 @@ fn check(info: &VideoInfo, leveler: &mut Leveler<GstFrame>, reference: &mut Refe
         let mut bytes = input.map_readable().unwrap().to_vec();
         for (plane, shape) in frame.planes.iter().enumerate() {
             for y in 0..shape.rows {
-                for index in row(layout, plane, y, shape.samples).into_iter().flatten() {
+                for index in row(layout, plane, y, shape.bytes).into_iter().flatten() {
                     bytes[index] = noise(index);
                 }
             }

@@ -58,15 +58,16 @@ impl History {
 
     /// Adds a frame.
     pub fn add(&mut self, measured: &Measured) {
-        let codes = measured.info.range.codes();
+        let (codes, shift) = (measured.info.range.codes(), measured.info.range.bin_shift());
         let bin = |code: usize| code * BINS / codes;
         let pixels: u64 = measured.histogram.iter().map(|count| u64::from(*count)).sum();
         let mut column = Column::empty();
         column.frames = 1;
-        for (code, &count) in measured.histogram.iter().enumerate() {
+        for (entry, &count) in measured.histogram.iter().enumerate() {
+            let code = entry << shift;
             column.histogram[bin(code)] += count as f32 / pixels.max(1) as f32;
             self.before[bin(code)] += u64::from(count);
-            self.after[bin(out(measured.curves, code))] += u64::from(count);
+            self.after[bin(out(measured.curves, entry))] += u64::from(count);
         }
         let report = &measured.report;
         let share = |level: f64| level / (codes - 1) as f64;
@@ -122,8 +123,8 @@ impl History {
     }
 }
 
-fn out(curves: &Curves, code: usize) -> usize {
-    usize::from(curves.tables[0][code])
+fn out(curves: &Curves, entry: usize) -> usize {
+    usize::from(curves.tables[0][entry])
 }
 
 #[cfg(test)]

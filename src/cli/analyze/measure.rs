@@ -29,7 +29,7 @@ pub struct Measured<'a> {
     /// Frame number from 0.
     pub number: u64,
     pub info: &'a FrameInfo,
-    /// Pixels at each luma code.
+    /// Pixels of each bin of luma.
     pub histogram: &'a [u32],
     pub report: Report,
     /// What would be applied to it.
@@ -65,7 +65,7 @@ impl Meter {
             BackendChoice::Gpu => gpu::open(&info, 1, &settings.adapter, true)?,
             BackendChoice::Auto | BackendChoice::Cpu => Box::new(Cpu::new(&info, 1)),
         };
-        let statistics = Statistics::empty(info.range.codes(), Grid::new(&info).chunks());
+        let statistics = Statistics::empty(info.range.bins(), Grid::new(&info).chunks());
         Ok(Meter { video, framing: Framing::new(&info), levels: Levels::new(&info), info, backend, statistics })
     }
 

@@ -97,7 +97,7 @@ impl<W: Write> Reporter<W> {
 impl Line {
     fn new(measured: &Measured) -> Line {
         let report = &measured.report;
-        let code = |share| code_below(measured.histogram, share);
+        let code = |share| code_below(measured.histogram, share) << measured.info.range.bin_shift();
         Line {
             frame: measured.number,
             time: round(measured.time.as_secs_f64(), 6),
@@ -121,7 +121,7 @@ fn round(x: f64, digits: i32) -> f64 {
     (x * scale).round() / scale
 }
 
-/// The lowest code such that a share of the pixels is at or below it; 0 is the darkest code that occurs.
+/// The lowest bin such that a share of the pixels is at or below it; 0 is the darkest bin that occurs.
 fn code_below(histogram: &[u32], share: f64) -> usize {
     let pixels: u64 = histogram.iter().map(|count| u64::from(*count)).sum();
     let wanted = ((pixels as f64 * share).ceil() as u64).max(1);

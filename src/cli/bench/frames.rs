@@ -93,12 +93,24 @@ impl BenchFrame {
         let places = places(info);
         let length = bytes(info);
         let mut input = Bytes::new(length, memory == Memory::Pages);
+        let packing = info.format.packing();
         let mut random = 0x2545_F491_u32 ^ (seed + 1).wrapping_mul(0x9E37_79B9);
         for ((offset, stride), shape) in places.iter().zip(&info.planes) {
             for y in 0..shape.rows {
-                for (x, sample) in input.get_mut()[offset + y * stride..][..shape.samples].iter_mut().enumerate() {
+                let row = &mut input.get_mut()[offset + y * stride..][..shape.bytes];
+                for (x, sample) in row.chunks_mut(packing.bytes()).enumerate() {
                     random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                    *sample = content.sample(x, y, shape.rows, random >> 24);
+                    let code = content.sample(x, y, shape.rows, random >> 24);
+                    match sample {
+                        [sample] => *sample = code,
+                        _ => {
+                            let more = packing.depth - 8;
+                            let low =
+                                if content == Content::Flat { 0 } else { (random >> 8) as u16 & ((1 << more) - 1) };
+                            let deep = packing.with_code(0, u16::from(code) << more | low);
+                            sample.copy_from_slice(&deep.to_le_bytes());
+                        }
+                    }
                 }
             }
         }
@@ -149,7 +161,7 @@ fn planes<'a>(bytes: &'a [u8], places: &[(usize, usize)]) -> Planes<'a> {
 fn places(info: &FrameInfo) -> Vec<(usize, usize)> {
     let mut offset = 0;
     let place = |shape: &autolevels::frame::PlaneShape| {
-        let stride = shape.samples.next_multiple_of(4);
+        let stride = shape.bytes.next_multiple_of(4);
         let place = (offset, stride);
         offset += stride * shape.rows;
         place
@@ -159,7 +171,7 @@ fn places(info: &FrameInfo) -> Vec<(usize, usize)> {
 
 /// Bytes of a frame.
 pub fn bytes(info: &FrameInfo) -> usize {
-    info.planes.iter().map(|shape| shape.samples.next_multiple_of(4) * shape.rows).sum()
+    info.planes.iter().map(|shape| shape.bytes.next_multiple_of(4) * shape.rows).sum()
 }
 
 /// GB read and written a second when a frame is copied by one thread: the best of several times.

@@ -108,7 +108,7 @@ pub struct VideoEncoder {
     parser: Option<&'static str>,
     quality: u32,
     tune: Option<fn(&gst::Element, u32)>,
-    /// What it takes, if that is less than the element says.
+    /// What a capsfilter in place of an encoder lets pass.
     taken: Option<gst::Caps>,
 }
 
@@ -154,7 +154,7 @@ impl VideoEncoder {
 
     /// Raw video of the given caps, for pipes.
     pub fn raw(caps: gst::Caps) -> VideoEncoder {
-        VideoEncoder { element: "identity".into(), taken: Some(caps), ..VideoEncoder::y4m() }
+        VideoEncoder { element: "capsfilter".into(), taken: Some(caps), ..VideoEncoder::y4m() }
     }
 
     fn check(&self, factory: &gst::ElementFactory, container: Container) -> anyhow::Result<()> {
@@ -183,6 +183,9 @@ impl VideoEncoder {
         if let Some(tune) = self.tune {
             tune(&encoder, self.quality);
         }
+        if let Some(taken) = &self.taken {
+            encoder.set_property("caps", taken);
+        }
         let mut elements = vec![encoder];
         // A parser helps some muxers, and is not needed where it is not installed.
         elements.extend(self.parser.and_then(|parser| gst::ElementFactory::make(parser).build().ok()));
@@ -191,7 +194,7 @@ impl VideoEncoder {
 
     /// Whether the encoder cuts odd sizes down where chroma is halved.
     pub fn halves_colour(&self) -> bool {
-        !["vp8enc", "vp9enc", "av1enc", "y4menc", "identity"].contains(&self.element.as_str())
+        !["vp8enc", "vp9enc", "av1enc", "y4menc", "capsfilter"].contains(&self.element.as_str())
     }
 
     /// Name of the GStreamer element.
@@ -214,6 +217,33 @@ impl VideoEncoder {
     }
 }
 
+/// Of raw video of several formats that of the format nearest to another: first that which loses least chroma, then
+/// least depth, then that which adds least. GStreamer's own choice counts a lost bit for as much as four.
+pub fn nearest(format: gst_video::VideoFormat, taken: &gst::Caps) -> Option<gst::Caps> {
+    let shape = |info: gst_video::VideoFormatInfo| {
+        // Samples of chroma for each of luma, and bits of a sample.
+        let chroma = match info.n_components() {
+            0..3 => 0.0,
+            _ => 2.0 / f64::from(1 << (info.w_sub()[1] + info.h_sub()[1])),
+        };
+        (chroma, f64::from(info.depth()[0]))
+    };
+    let (chroma, depth) = shape(gst_video::VideoFormatInfo::from_format(format));
+    let cost = |other: gst_video::VideoFormat| {
+        let (other_chroma, other_depth) = shape(gst_video::VideoFormatInfo::from_format(other));
+        let lost = 100.0 * (chroma - other_chroma).max(0.0) + 10.0 * (depth - other_depth).max(0.0);
+        lost + (other_chroma - chroma).max(0.0) + 0.1 * (other_depth - depth).max(0.0)
+    };
+    let each = |format: &gst_video::VideoFormat| {
+        let caps = gst::Caps::builder("video/x-raw").field("format", format.to_str()).build();
+        let info = gst_video::VideoFormatInfo::from_format(*format);
+        ((info.is_yuv() || info.is_gray()) && caps.can_intersect(taken)).then(|| (cost(*format), caps))
+    };
+    let formats = gst_video::VideoFormat::iter_raw();
+    let costs = formats.filter_map(|format| each(&format));
+    costs.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, caps)| caps)
+}
+
 /// Names of the encoders that are there.
 fn installed() -> Vec<String> {
     let mut names: Vec<String> = KNOWN
@@ -225,4 +255,27 @@ fn installed() -> Vec<String> {
     let others = others.iter().map(|factory| factory.name().to_string());
     names.extend(others.filter(|name| KNOWN.iter().all(|known| known.element != name)));
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn deep_pictures_are_converted_to_what_is_nearest() {
+        gst::init().unwrap();
+        let nearest = |format: &str, taken: &[&str]| {
+            let taken = gst::Caps::builder("video/x-raw").field("format", gst::List::new(taken)).build();
+            let caps = nearest(format.parse().unwrap(), &taken)?;
+            caps.structure(0).unwrap().get::<String>("format").ok()
+        };
+        let x264 = ["Y444", "Y42B", "I420", "YV12", "NV12", "Y444_10LE", "I422_10LE", "I420_10LE"];
+        assert_eq!(nearest("I420_12LE", &x264).unwrap(), "I420_10LE");
+        assert_eq!(nearest("P010_10LE", &x264).unwrap(), "I420_10LE");
+        assert_eq!(nearest("I422_12LE", &x264).unwrap(), "I422_10LE");
+        assert_eq!(nearest("GRAY16_LE", &x264).unwrap(), "I420_10LE");
+        assert_eq!(nearest("Y444_12LE", &["I420", "Y444", "I420_12LE"]).unwrap(), "Y444");
+        assert_eq!(nearest("I420_10LE", &["I420"]).unwrap(), "I420");
+        assert_eq!(nearest("I420_10LE", &["RGB"]), None);
+    }
 }

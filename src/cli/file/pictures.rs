@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context;
 use autolevels::bridge::Bridge;
+use autolevels::frame::Format;
 use gst::prelude::*;
 
 use super::caps;
-use super::encoders::VideoEncoder;
+use super::encoders::{VideoEncoder, nearest};
 use super::pipeline::make;
 use super::streams::Word;
 
@@ -31,9 +32,12 @@ impl Pictures {
         encoder: &VideoEncoder,
         words: &Sender<Word>,
     ) -> anyhow::Result<Pictures> {
-        // Only what can be levelled and encoded as it is; the rest is converted before.
+        // What can be levelled and encoded as it is, and deep pictures, which are levelled before they lose bits; the
+        // rest is converted before.
         let taken = Bridge::caps().intersect(&encoder.takes());
-        bridge.appsink().set_caps(Some(&taken));
+        let mut levelled = taken.clone();
+        levelled.merge(deep());
+        bridge.appsink().set_caps(Some(&levelled));
         let queue = make("queue")?;
         queue.set_property("max-size-buffers", 2_u32);
         queue.set_property("max-size-bytes", 0_u32);
@@ -74,6 +78,42 @@ fn count_damaged(pad: &gst::Pad) -> Arc<AtomicU64> {
         gst::PadProbeReturn::Ok
     });
     damaged
+}
+
+/// Pictures of more than 8 bits. Those of RGB are left out: 8-bit RGB would be taken for them.
+fn deep() -> gst::Caps {
+    let is_deep = |format: &&Format| format.packing().depth > 8 && !format.is_rgb();
+    let names = Format::ALL.iter().filter(is_deep).map(|format| format.name());
+    gst::Caps::builder("video/x-raw").field("format", gst::List::new(names)).build()
+}
+
+/// A `videoconvert` and a `capsfilter` to stand before the encoder, for levelled pictures that it does not take as they
+/// are. Says so when there is something to do.
+pub fn converter(encoder: &VideoEncoder, words: &Sender<Word>) -> anyhow::Result<[gst::Element; 2]> {
+    let (convert, filter) = (make("videoconvert")?, make("capsfilter")?);
+    convert.set_property("n-threads", 0_u32);
+    let input = convert.static_pad("sink").context("a converter has an input")?;
+    let (held, taken, words) = (filter.downgrade(), encoder.takes(), words.clone());
+    // Without other caps the converter passes pictures on as they are.
+    input.add_probe(gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
+        if let Some(gst::EventView::Caps(caps)) = info.event().map(|event| event.view())
+            && !caps.caps().can_intersect(&taken)
+            && let Some(from) = format(caps.caps())
+            && let Some(nearest) = from.parse().ok().and_then(|from| nearest(from, &taken))
+            && let Some(to) = format(&nearest).filter(|to| *to != from)
+            && let Some(filter) = held.upgrade()
+        {
+            filter.set_property("caps", &nearest);
+            let text = format!("levelled pictures are converted from {from} to {to}, which the encoder takes");
+            let _ = words.send(Word::Note(text));
+        }
+        gst::PadProbeReturn::Ok
+    });
+    Ok([convert, filter])
+}
+
+fn format(caps: &gst::CapsRef) -> Option<String> {
+    caps.structure(0)?.get("format").ok()
 }
 
 /// Puts a `videoflip` after the element if the file says that its pictures are turned: the muxers drop the tag. It
@@ -145,8 +185,9 @@ fn care_for_odd_sizes(
     encoder: &VideoEncoder,
     words: &Sender<Word>,
 ) {
-    let whole = gst::Caps::builder("video/x-raw").field("format", "Y444").build();
-    let takes_whole = Bridge::caps().intersect(&encoder.takes()).can_intersect(&whole);
+    let whole = gst::List::new(["Y444", "Y444_10LE", "Y444_12LE"]);
+    let whole = gst::Caps::builder("video/x-raw").field("format", whole).build().intersect(&encoder.takes());
+    let takes_whole = !whole.is_empty();
     let (convert, filter, words, name) =
         (convert.downgrade(), filter.downgrade(), words.clone(), encoder.name().to_owned());
     let done = AtomicBool::new(false);

@@ -1,7 +1,7 @@
 //! The pipeline of a file job.
 //!
 //! ```text
-//! filesrc ─▶ decodebin ─▶ queue ─▶ (convert, turn, scale) ─▶ appsink ··▶ bridge ··▶ appsrc ─▶ encoder ─▶ muxer ─▶ filesink
+//! filesrc ─▶ decodebin ─▶ queue ─▶ (convert, turn, scale) ─▶ appsink ··▶ bridge ··▶ appsrc ─▶ (convert) ─▶ encoder ─▶ muxer ─▶ filesink
 //!                    └──▶ queue ─▶ (convert, resample, encode) ────────────────────────────────────────────▶┘
 //! ```
 //!
@@ -25,7 +25,7 @@ use super::caps;
 use super::containers::Container;
 use super::cut::Cut;
 use super::encoders::VideoEncoder;
-use super::pictures::Pictures;
+use super::pictures::{self, Pictures};
 use super::raw::{self, RawVideo};
 use super::streams::{Streams, Word};
 use super::summary::Summary;
@@ -172,7 +172,9 @@ impl Running {
 
         let (sender, words): (Sender<Word>, _) = channel();
         let pictures = Pictures::build(&pipeline, &bridge, &job.encoder, &sender)?;
-        let encoder = job.encoder.make()?;
+        let converter = pictures::converter(&job.encoder, &sender)?;
+        let mut encoder = converter.to_vec();
+        encoder.extend(job.encoder.make()?);
         pipeline.add(bridge.appsrc())?;
         pipeline.add_many(&encoder)?;
         bridge.appsrc().link(&encoder[0])?;
@@ -196,7 +198,7 @@ impl Running {
         last.link(&pad)?;
         match (job.container, job.raw) {
             (None, Some(_)) => raw::pack(&pad),
-            (None, None) => y4m::write(&pad, &encoder[0]),
+            (None, None) => y4m::write(&pad, &encoder[converter.len()]),
             _ => {}
         }
         let cut = Cut::default();

@@ -34,9 +34,9 @@ impl RawVideo {
         let mut offset = 0;
         let (mut strides, mut offsets) = (Vec::new(), Vec::new());
         for plane in &frame.planes {
-            strides.push(plane.samples.to_string());
+            strides.push(plane.bytes.to_string());
             offsets.push(offset.to_string());
-            offset += plane.samples * plane.rows;
+            offset += plane.bytes * plane.rows;
         }
         parser.set_property_from_str("format", &self.format.name().to_lowercase());
         parser.set_property("width", i32::try_from(width).context("too wide")?);
@@ -67,7 +67,7 @@ fn packed(caps: &gst::Caps, buffer: &gst::BufferRef) -> Option<gst::Buffer> {
     for (plane, shape) in frames.planes.iter().enumerate() {
         let stride = usize::try_from(frame.plane_stride()[plane]).ok()?;
         let rows = frame.plane_data(plane as u32).ok()?.chunks(stride).take(shape.rows);
-        bytes.extend(rows.flat_map(|row| &row[..shape.samples]));
+        bytes.extend(rows.flat_map(|row| &row[..shape.bytes]));
     }
     let mut packed = gst::Buffer::from_mut_slice(bytes);
     let flags = gst::BufferCopyFlags::FLAGS | gst::BufferCopyFlags::TIMESTAMPS;

@@ -100,27 +100,30 @@ mod tests {
     /// The measured plane of a grey picture between bars of `bar` rows and of `side` units.
     fn boxed(info: &FrameInfo, bar: usize, side: usize) -> Vec<u8> {
         let shape = info.measured();
-        let mut plane = vec![0xEE; (shape.samples + 5) * shape.rows];
-        for (i, row) in plane.chunks_mut(shape.samples + 5).enumerate() {
-            for (x, sample) in row[..shape.samples].iter_mut().enumerate() {
+        let packing = info.format.packing();
+        let mut plane = vec![0xEE; (shape.bytes + 5) * shape.rows];
+        for (i, row) in plane.chunks_mut(shape.bytes + 5).enumerate() {
+            for (x, sample) in row[..shape.bytes].chunks_mut(packing.bytes()).enumerate() {
                 let unit = x / shape.lanes.len();
                 let rows = bar..shape.rows - bar;
                 let is_inside = rows.contains(&i) && (side..shape.units() - side).contains(&unit);
-                *sample = match shape.lanes[x % shape.lanes.len()] {
+                let code = match shape.lanes[x % shape.lanes.len()] {
                     Lane::Cb | Lane::Cr => 128,
                     Lane::Alpha | Lane::Unused => 255,
                     // As deep blue as it may be.
                     Lane::Red | Lane::Green if is_inside => 0,
                     _ if is_inside => 120,
-                    _ => info.range.black as u8 + (i % 3) as u8,
+                    _ => info.range.at(8).black + (i % 3) as u16,
                 };
+                let deep = packing.with_code(0, code << (packing.depth - 8));
+                sample.copy_from_slice(&deep.to_le_bytes()[..packing.bytes()]);
             }
         }
         plane
     }
 
     fn window(info: &FrameInfo, plane: &[u8], settings: &Settings) -> Window {
-        let planes = Planes::from_iter([Plane { data: plane, stride: info.measured().samples + 5 }]);
+        let planes = Planes::from_iter([Plane { data: plane, stride: info.measured().bytes + 5 }]);
         Framing::new(info).window(&planes, settings, None)
     }
 
@@ -174,7 +177,7 @@ mod tests {
             for (width, height) in [(1, 1), (2, 1), (5, 3), (1, 200), (200, 1)] {
                 let info = FrameInfo::new(*format, width, height, Range::FULL, LumaWeights::BT709);
                 for code in [0, 200] {
-                    let plane = vec![code; (info.measured().samples + 5) * height];
+                    let plane = vec![code; (info.measured().bytes + 5) * height];
                     assert_eq!(window(&info, &plane, &Settings::default()), Window::whole(&info), "{info}");
                     assert_eq!(window(&info, &plane[..1], &Settings::default()), Window::whole(&info), "{info}");
                 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use arrayvec::ArrayVec;
 
-use crate::frame::{FrameInfo, Lane, Plane, PlaneShape};
+use crate::frame::{FrameInfo, Lane, Packing, Plane, PlaneShape};
 
 /// Samples that are looked at on a line, at most.
 const SAMPLES: usize = 32;
@@ -27,10 +27,11 @@ pub struct Probe<'a> {
     plane: Plane<'a>,
     shape: &'a PlaneShape,
     /// Codes up to this one are black.
-    black: u8,
+    black: u16,
     /// Where the first pixel of a unit has luma, or red, green and blue, and alpha.
     lights: ArrayVec<usize, 3>,
     alpha: Option<usize>,
+    packing: Packing,
 }
 
 impl<'a> Probe<'a> {
@@ -42,7 +43,8 @@ impl<'a> Probe<'a> {
         Probe {
             plane,
             shape: info.measured(),
-            black: black.min(usize::from(u8::MAX)) as u8,
+            black: black.min(usize::from(info.range.max)) as u16,
+            packing: info.format.packing(),
             lights: lights.collect(),
             alpha: info.alpha(),
         }
@@ -68,13 +70,18 @@ impl<'a> Probe<'a> {
     }
 
     /// The largest code of a pixel: luma, or red, green or blue. A transparent pixel has none.
-    fn light(&self, axis: Axis, line: usize, place: usize) -> u8 {
+    fn light(&self, axis: Axis, line: usize, place: usize) -> u16 {
         let (unit, row) = match axis {
             Axis::Rows => (place, line),
             Axis::Columns => (line, place),
         };
-        let samples = self.plane.data.get(row * self.plane.stride + unit * self.shape.lanes.len()..);
-        let code = |index: usize| samples.and_then(|samples| samples.get(index)).copied().unwrap_or(0);
+        let bytes = self.packing.bytes();
+        let samples = self.plane.data.get(row * self.plane.stride + unit * self.shape.lanes.len() * bytes..);
+        let code = |index: usize| match samples.and_then(|samples| samples.get(index * bytes..)?.get(..bytes)) {
+            Some(&[code]) => code.into(),
+            Some(&[low, high]) => self.packing.code(u16::from_le_bytes([low, high])),
+            _ => 0,
+        };
         if self.alpha.is_some_and(|alpha| code(alpha) == 0) {
             return 0;
         }

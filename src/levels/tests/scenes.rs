@@ -26,7 +26,7 @@ pub fn measure(picture: &[u8], info: &FrameInfo) -> Statistics {
 pub fn measure_in(picture: &[u8], info: &FrameInfo, window: &Window) -> Statistics {
     let inside = window.pixels(info);
     let grid = Grid::new(info);
-    let mut statistics = Statistics::empty(info.range.codes(), grid.chunks());
+    let mut statistics = Statistics::empty(info.range.bins(), grid.chunks());
     let width = info.measured().unit_pixels;
     for (down, rows) in grid.rows.windows(2).enumerate() {
         for (across, columns) in grid.columns.windows(2).enumerate() {

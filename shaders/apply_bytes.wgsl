@@ -1,0 +1,26 @@
+// Applies to samples of 8 bits.
+
+// Words of one curve, four codes to a word, and of the three that are given; a fourth copies.
+const CURVE = 64u;
+const GIVEN = 192u;
+const TABLES = 256u;
+
+fn table_word(i: u32) -> u32 {
+    if i < GIVEN {
+        return curves[i];
+    }
+    return 0x03020100u + (i - GIVEN) * 0x04040404u;
+}
+
+fn look_up(lanes: u32, word: u32, index: u32) -> u32 {
+    let curve = (lanes >> (8u * index)) & 3u;
+    let code = (word >> (8u * index)) & 255u;
+    return ((tables[curve * CURVE + code / 4u] >> (8u * (code % 4u))) & 255u) << (8u * index);
+}
+
+// The output of the word `x` of a row.
+fn apply_word(plane: u32, x: u32, word: u32) -> u32 {
+    let unit = stream.lanes[plane];
+    let lanes = unit[x % unit.w];
+    return look_up(lanes, word, 0u) | look_up(lanes, word, 1u) | look_up(lanes, word, 2u) | look_up(lanes, word, 3u);
+}
