@@ -7,7 +7,7 @@ mod common;
 use autolevels::backend::Backend;
 use autolevels::cpu::{Cpu, Path};
 use autolevels::frame::{Format, FrameInfo, LumaWeights, Range};
-use autolevels::levels::curves::Curves;
+use autolevels::levels::curves::{Curves, Of};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 use common::frames::{Content, TestFrame};
@@ -27,8 +27,8 @@ fn curves() -> [(&'static str, Curves); 2] {
     let chroma = || table(|x| 128.0 + 1.3 * (x - 128.0));
     let gamma = |x: f64| 255.0 * (x / 255.0).powf(0.8);
     [
-        ("line", Curves { tables: [table(|x| 1.3 * x - 21.0), chroma(), chroma()] }),
-        ("table", Curves { tables: [table(gamma), chroma(), chroma()] }),
+        ("line", Curves::new([table(|x| 1.3 * x - 21.0), chroma(), chroma()])),
+        ("table", Curves::new([table(gamma), chroma(), chroma()])),
     ]
 }
 
@@ -59,6 +59,20 @@ fn contents(criterion: &mut Criterion) {
     }
 }
 
+/// What each kind of instructions is worth, on one thread.
+fn paths(criterion: &mut Criterion) {
+    let info = info(Format::Nv12, HD);
+    let [_, (_, table)] = curves();
+    for path in Path::ALL.iter().filter(|path| path.is_available()) {
+        let mut group = criterion.benchmark_group(format!("{info}, {}, threads 1", path.name()));
+        let mut cpu = Cpu::with(&info, 1, *path, 1);
+        let mut frame = TestFrame::new(&info, Content::Natural, 1, 0);
+        group.bench_function("measure", |bencher| bencher.iter(|| cpu.measure(0, &mut frame)));
+        group.bench_function("apply", |bencher| bencher.iter(|| cpu.apply(0, &mut frame, &table)));
+        group.finish();
+    }
+}
+
 fn formats_and_sizes(criterion: &mut Criterion) {
     let formats = [Format::Yuy2, Format::Rgba, Format::Bgrx, Format::Rgb].map(|format| (format, HD));
     let sizes = [(640, 360), (3840, 2160), (7680, 4320)].map(|size| (Format::Nv12, size));
@@ -79,10 +93,26 @@ fn formats_and_sizes(criterion: &mut Criterion) {
     }
 }
 
+/// Levels of R, G and B of their own.
+fn channels(criterion: &mut Criterion) {
+    let [(_, line), _] = curves();
+    let curves = Curves { of: Of::Channels, ..line };
+    for format in [Format::Nv12, Format::Yuy2, Format::Y444, Format::Rgba] {
+        let info = info(format, HD);
+        let mut group = criterion.benchmark_group(format!("{info}, channels, threads 1"));
+        let mut cpu = Cpu::with(&info, 1, Path::best(), 1);
+        cpu.count_channels(true);
+        let mut frame = TestFrame::new(&info, Content::Natural, 1, 0);
+        group.bench_function("measure", |bencher| bencher.iter(|| cpu.measure(0, &mut frame)));
+        group.bench_function("apply", |bencher| bencher.iter(|| cpu.apply(0, &mut frame, &curves)));
+        group.finish();
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).warm_up_time(std::time::Duration::from_millis(300))
         .measurement_time(std::time::Duration::from_secs(1));
-    targets = contents, formats_and_sizes
+    targets = contents, paths, formats_and_sizes, channels
 }
 criterion_main!(benches);

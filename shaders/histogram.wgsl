@@ -1,7 +1,7 @@
 // Measures: brings the measured plane in, counts its luma codes, and sums the luma of each chunk.
 //
 // A workgroup takes some of the rows in a row of chunks, whole, so that it asks for memory in long runs. It counts
-// in its own tables in workgroup memory and stores their sum in its own slot, so that nobody waits for anybody.
+// those in the window in its own tables in workgroup memory and stores their sum in its own slot, so that nobody waits for anybody.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 @group(0) @binding(1) var texels: texture_storage_2d<rgba32uint, write>;
@@ -28,7 +28,8 @@ var<workgroup> tables: array<atomic<u32>, COPIES * TABLE>;
 var<workgroup> sums: array<atomic<u32>, COLUMNS>;
 var<workgroup> counts: array<atomic<u32>, COLUMNS>;
 
-// Of this invocation: the start of its table, how many equal units it looks at, and what it saw of the unit.
+// Of this invocation: the start of its table, how many units in the window are as the one it looks at, and what it saw
+// of the unit.
 var<private> table: u32;
 var<private> alike: u32;
 var<private> sum: u32;
@@ -121,8 +122,8 @@ struct Seen {
     counts: vec4<u32>,
 }
 
-// Brings the four units from `4 * x` on in and counts them.
-fn measure(x: u32, y: u32, units: u32) -> Seen {
+// Brings the four units from `4 * x` on in and counts them, those that are `inside` (1, else 0) in the histogram too.
+fn measure(x: u32, y: u32, units: u32, inside: vec4<u32>) -> Seen {
     let unit = 4u * x;
     var p: vec2<u32>;
     var q: vec2<u32>;
@@ -132,22 +133,29 @@ fn measure(x: u32, y: u32, units: u32) -> Seen {
         let a = bring(3u * x, y);
         let b = bring(3u * x + 1u, y);
         let c = bring(3u * x + 2u, y);
+        alike = inside.x;
         p = measure_unit(unit, units, a.x, a.y, a.z);
+        alike = inside.y;
         q = measure_unit(unit + 1u, units, a.w, b.x, b.y);
+        alike = inside.z;
         r = measure_unit(unit + 2u, units, b.z, b.w, c.x);
+        alike = inside.w;
         s = measure_unit(unit + 3u, units, c.y, c.z, c.w);
     } else {
         let quad = bring(x, y);
         // A run of equal units counts at once, unless the last one may be cut off by the end of the row.
         if unit + 4u < units && all(quad == quad.xxxx) {
-            alike = 4u;
+            alike = inside.x + inside.y + inside.z + inside.w;
             p = measure_unit(unit, units, quad.x, 0u, 0u);
-            alike = 1u;
             return Seen(vec4(p.x), vec4(p.y));
         }
+        alike = inside.x;
         p = measure_unit(unit, units, quad.x, 0u, 0u);
+        alike = inside.y;
         q = measure_unit(unit + 1u, units, quad.y, 0u, 0u);
+        alike = inside.z;
         r = measure_unit(unit + 2u, units, quad.z, 0u, 0u);
+        alike = inside.w;
         s = measure_unit(unit + 3u, units, quad.w, 0u, 0u);
     }
     return Seen(vec4(p.x, q.x, r.x, s.x), vec4(p.y, q.y, r.y, s.y));
@@ -185,11 +193,13 @@ fn histogram(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
     let rows = threads / across;
     let top = edge(33u + group.y) + group.x * rows + index / across;
     table = (index % COPIES) * TABLE;
-    alike = 1u;
     for (var x = index % across; 4u * x < units; x += across) {
+        let unit = 4u * x + vec4(0u, 1u, 2u, 3u);
+        let columns = vec4<u32>(unit >= stream.window.xxxx) * vec4<u32>(unit < stream.window.yyyy);
         var seen = Seen(vec4(0u), vec4(0u));
         for (var y = top; y < bottom; y += stream.bands * rows) {
-            let more = measure(x, y, units);
+            let row = u32(y >= stream.window.z && y < stream.window.w);
+            let more = measure(x, y, units, row * columns);
             seen.sums += more.sums;
             seen.counts += more.counts;
         }

@@ -6,14 +6,6 @@
 @group(0) @binding(3) var third: texture_2d<u32>;
 // Three curves of 256 codes, four to a word.
 @group(0) @binding(4) var<storage, read> curves: array<u32>;
-// For each plane 13 words: the texels of a row that are kept; of two patches the first texel and row, the texels of
-// a row and the rows, the texels from one row to the next, and the word at which its texels begin, two words each.
-@group(0) @binding(5) var<storage, read> marks: array<u32>;
-
-const OF_PLANE = 13u;
-const OF_PATCH = 6u;
-// The weight of a value that replaces what is there.
-const FULL = 128u;
 
 fn look_up(lanes: vec4<u32>, texel: vec4<u32>) -> vec4<u32> {
     var found = texel;
@@ -26,33 +18,14 @@ fn look_up(lanes: vec4<u32>, texel: vec4<u32>) -> vec4<u32> {
     return found;
 }
 
-fn unpack(word: u32) -> vec4<u32> {
-    return vec4(word, word >> 8u, word >> 16u, word >> 24u) & vec4(255u);
-}
-
-fn blend(texel: vec4<u32>, patch_at: u32, x: u32, y: u32) -> vec4<u32> {
-    // What lies left of or above the patch becomes a large number.
-    let column = x - marks[patch_at];
-    let row = y - marks[patch_at + 1u];
-    if column >= marks[patch_at + 2u] || row >= marks[patch_at + 3u] {
-        return texel;
-    }
-    let at = marks[patch_at + 5u] + 2u * (row * marks[patch_at + 4u] + column);
-    let weights = unpack(marks[at + 1u]);
-    return (texel * (vec4(FULL) - weights) + unpack(marks[at]) * weights + vec4(FULL / 2u)) / vec4(FULL);
-}
-
 // The output of the word `x` of row `y`.
 fn overlay_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
     var texel = unpack(word);
-    let mark = plane * OF_PLANE;
-    if x >= marks[mark] {
+    if !is_kept(plane, x) {
         let unit = stream.lanes[plane];
         texel = look_up(unpack(unit[x % unit.w]), texel);
     }
-    texel = blend(texel, mark + 1u, x, y);
-    texel = blend(texel, mark + 1u + OF_PATCH, x, y);
-    return texel.x | (texel.y << 8u) | (texel.z << 16u) | (texel.w << 24u);
+    return marked(plane, x, y, texel);
 }
 
 @compute @workgroup_size(8, 4)

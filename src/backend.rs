@@ -10,6 +10,7 @@ use crate::frame::{FrameError, FrameMemory};
 use crate::levels::curves::Curves;
 use crate::levels::statistics::Statistics;
 use crate::overlay::marks::Marks;
+use crate::window::Window;
 
 /// Work on pixels. Both backends give the same statistics and the same output, bit for bit.
 pub trait Backend: Send {
@@ -27,6 +28,13 @@ pub trait Backend: Send {
 
     /// How many slots there are: frames that can be worked on at a time.
     fn slots(&self) -> usize;
+
+    /// Chooses the pixels that vote in the histograms of frames that are measured from now on; at first all do.
+    /// What lies beyond the picture is left out, and one unit is left at least.
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError>;
+
+    /// Whether R, G and B are counted, too, of the frames that are measured from now on (those that have colours).
+    fn count_channels(&mut self, count: bool);
 
     /// Starts to measure the frame in `slot`. A GPU may put the work off until something waits for it, so
     /// that it goes together with an earlier frame's `apply`.

@@ -8,11 +8,38 @@
 //! ```
 //!
 //! Caps, segments, timestamps, durations, flags, metas, tags, gaps, custom events and the end of the stream
-//! come out in the order in which they went in. Both ends are bounded, so that a slow encoder slows the decoder.
+//! come out in the order in which they went in. A frame whose memory cannot be used goes on as it came, with a warning
+//! for the first, unless it is a gap or damaged. Both ends are bounded, so that a slow encoder slows the decoder.
 //! The worker never blocks inside GStreamer: it sleeps on one condition that the callbacks of both elements
 //! signal, and so stops at once from any state. It also takes the preroll frame, without which a pipeline that
 //! holds both ends never leaves PAUSED. Upstream is held back before the `appsink`, never in it: an `appsink` that
 //! waits for room holds a lock that its own change to PLAYING needs.
+//!
+//! ```
+//! use autolevels::bridge::{Bridge, Options};
+//! use autolevels::settings::{BackendChoice, Settings};
+//! use gst::prelude::*;
+//!
+//! gst::init()?;
+//! let settings = Settings { backend: BackendChoice::Cpu, strength: 0.8, ..Settings::default() };
+//! let bridge = Bridge::new(&settings, Options::default())?;
+//!
+//! let pipeline = gst::Pipeline::new();
+//! let source = gst::ElementFactory::make("videotestsrc").property("num-buffers", 25).build()?;
+//! let sink = gst::ElementFactory::make("fakesink").build()?;
+//! let (appsink, appsrc) = (bridge.appsink().upcast_ref(), bridge.appsrc().upcast_ref());
+//! pipeline.add_many([&source, appsink, appsrc, &sink])?;
+//! source.link(appsink)?;
+//! appsrc.link(&sink)?;
+//!
+//! pipeline.set_state(gst::State::Playing)?;
+//! let kinds = [gst::MessageType::Eos, gst::MessageType::Error];
+//! let end = pipeline.bus().and_then(|bus| bus.timed_pop_filtered(gst::ClockTime::NONE, &kinds));
+//! assert_eq!(end.map(|message| message.type_()), Some(gst::MessageType::Eos));
+//! assert_eq!(bridge.progress().frames, 25);
+//! pipeline.set_state(gst::State::Null)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod ends;
 mod outlet;
@@ -47,6 +74,8 @@ pub struct Options {
 pub struct Progress {
     /// Frames that were pushed into the `appsrc`.
     pub frames: u64,
+    /// Those of them whose memory could not be used, and which went on as they came.
+    pub untouched: u64,
     /// Running time at which the last of them ends (begins, if it has no duration).
     pub position: Option<Duration>,
     /// Name of the backend and of its adapter, once the first frame was seen.

@@ -14,11 +14,13 @@ use crate::frame::{FrameInfo, FrameMemory};
 use crate::gpu;
 use crate::grid::Grid;
 use crate::levels::curves::Curves;
+use crate::levels::framing::Framing;
 use crate::levels::statistics::Statistics;
-use crate::levels::{Levels, Report};
+use crate::levels::{Levels, Report, has_channels};
 use crate::overlay::marks::Marks;
 use crate::overlay::{Overlay, Shown};
 use crate::settings::{BackendChoice, Mode, Settings};
+use crate::window::Window;
 
 /// Frames in flight that hide a GPU's waits: two measuring, one applying.
 const HIDING_DEPTH: usize = 3;
@@ -57,7 +59,7 @@ pub struct Counters {
     pub frames: u64,
     /// Scenes that started afresh.
     pub cuts: u64,
-    /// Times that the GPU failed and the CPU took over.
+    /// Times that the GPU failed, or could not take such frames, and the CPU took over.
     pub failovers: u64,
     /// Time spent so far starting and awaiting measurements, deciding, and starting and awaiting output.
     pub measure: Duration,
@@ -85,6 +87,8 @@ enum Stage {
 struct Job<M> {
     memory: M,
     timing: Timing,
+    /// What votes of it.
+    window: Window,
     slot: usize,
     step: Step,
     curves: Curves,
@@ -96,6 +100,7 @@ pub struct Leveler<M> {
     info: FrameInfo,
     settings: Settings,
     backend: Box<dyn Backend>,
+    framing: Framing,
     levels: Levels,
     statistics: Statistics,
     jobs: VecDeque<Job<M>>,
@@ -121,6 +126,7 @@ impl<M: FrameMemory> Leveler<M> {
         let gpu_depth = asked.unwrap_or(if live { 0 } else { HIDING_DEPTH });
         let cpu_depth = asked.unwrap_or(0);
         let adapter = &settings.adapter;
+        let mut failure = None;
         let (backend, depth) = match settings.backend {
             BackendChoice::Cpu => (cpu(info, cpu_depth), cpu_depth),
             BackendChoice::Gpu => (gpu::open(info, gpu_depth + 1, adapter, true)?, gpu_depth),
@@ -128,11 +134,16 @@ impl<M: FrameMemory> Leveler<M> {
                 Ok(backend) => (backend, gpu_depth),
                 Err(reason) => {
                     log::info!("levels on the CPU: {reason}");
+                    // Many machines have no GPU; that there is one which does not work is worth a word.
+                    failure = Some(reason).filter(|reason| !matches!(reason, BackendError::NoAdapter { .. }));
                     (cpu(info, cpu_depth), cpu_depth)
                 }
             },
         };
-        Ok(Leveler::with_backend(info, settings, backend, depth))
+        let mut leveler = Leveler::with_backend(info, settings, backend, depth);
+        leveler.counters.failovers = u64::from(failure.is_some());
+        leveler.failure = failure;
+        Ok(leveler)
     }
 
     /// A leveler on a backend of the caller's choice, with `depth` frames in flight.
@@ -144,6 +155,7 @@ impl<M: FrameMemory> Leveler<M> {
         Leveler {
             info: info.clone(),
             settings: settings.clone(),
+            framing: Framing::new(info),
             levels: Levels::new(info),
             statistics: Statistics::empty(info.range.codes(), Grid::new(info).chunks()),
             jobs: VecDeque::with_capacity(depth + 1),
@@ -183,7 +195,7 @@ impl<M: FrameMemory> Leveler<M> {
         self.counters
     }
 
-    /// Why the GPU was given up, once after it happened.
+    /// Why the GPU was given up, at the start or since, once after it happened.
     pub fn take_failure(&mut self) -> Option<BackendError> {
         self.failure.take()
     }
@@ -201,6 +213,7 @@ impl<M: FrameMemory> Leveler<M> {
 
     /// Forgets past frames, as after a seek: the next frame that is decided starts afresh.
     pub fn reset(&mut self) {
+        self.framing.reset();
         self.levels.reset();
     }
 
@@ -211,7 +224,15 @@ impl<M: FrameMemory> Leveler<M> {
     pub fn submit(&mut self, memory: M, timing: Timing) {
         let slot = self.free_slots.pop().expect("each submit is followed by receive until it gives nothing");
         let (curves, marks) = self.spare.pop().expect("there are as many curves as slots");
-        self.jobs.push_back(Job { memory, timing, slot, step: Step::Measuring, curves, marks });
+        let started = Instant::now();
+        let window = if timing.votes {
+            let time = timing.time.map(|time| time.as_secs_f64());
+            self.framing.window(&memory.input(), &self.settings, time)
+        } else {
+            self.framing.present()
+        };
+        self.counters.decide += started.elapsed();
+        self.jobs.push_back(Job { memory, timing, window, slot, step: Step::Measuring, curves, marks });
         let newest = self.jobs.len() - 1;
         let started = Instant::now();
         self.run(newest, Stage::Measure);
@@ -247,6 +268,7 @@ impl<M: FrameMemory> Leveler<M> {
         }
         let started = Instant::now();
         let decision = if timing.votes {
+            self.levels.set_window(self.jobs[index].window);
             self.levels.decide(&self.statistics, &self.settings, timing.time.map(|time| time.as_secs_f64()))
         } else {
             self.levels.hold()
@@ -314,15 +336,21 @@ impl<M: FrameMemory> Leveler<M> {
                 }
             }
         };
-        if let Err(error) = again {
-            self.jobs[index].step = Step::Failed(error);
+        let job = &mut self.jobs[index];
+        // Of several errors the first tells why.
+        if let (Err(error), false) = (again, matches!(job.step, Step::Failed(_))) {
+            job.step = Step::Failed(error);
         }
     }
 
     fn attempt(&mut self, index: usize, stage: Stage) -> Result<(), BackendError> {
         let job = &mut self.jobs[index];
         match stage {
-            Stage::Measure => self.backend.measure(job.slot, &mut job.memory),
+            Stage::Measure => {
+                self.backend.set_window(job.window)?;
+                self.backend.count_channels(self.settings.independence > 0.0 && has_channels(&self.info));
+                self.backend.measure(job.slot, &mut job.memory)
+            }
             Stage::Statistics => self.backend.statistics(job.slot, &mut self.statistics),
             Stage::Apply => {
                 let marks = (!job.marks.is_empty()).then_some(&job.marks);

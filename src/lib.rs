@@ -47,6 +47,7 @@ use gst::glib;
 
 pub mod backend;
 pub mod bridge;
+mod colour;
 pub mod cpu;
 pub mod element;
 pub mod frame;
@@ -58,6 +59,7 @@ pub mod overlay;
 pub mod pool;
 pub mod settings;
 pub mod video;
+pub mod window;
 
 fn plugin_init(plugin: &gst::Plugin) -> Result<(), glib::BoolError> {
     // A program that links the plugin in decides for itself where its log goes.

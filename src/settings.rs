@@ -3,9 +3,13 @@
 //! The element's properties, the command line's flags and the table in the README are all made from
 //! [`SETTINGS`]. To add a setting, add a line to the `settings!` block below.
 
+mod roi;
+
 use std::fmt;
 
 use gst::glib;
+
+pub use roi::{NoRoi, Roi};
 
 /// Declares an enum whose variants are the choices of a setting, with the name used everywhere.
 macro_rules! choices {
@@ -79,7 +83,7 @@ pub enum Value {
     Number(f64),
     Whole(i64),
     Switch(bool),
-    /// Free text, or the name of a choice.
+    /// Free text, the name of a choice, or a rectangle.
     Text(String),
 }
 
@@ -94,7 +98,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// What values a setting takes, and its default.
+/// What values a setting takes, and its default. A rectangle is a [`Roi`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     Number { min: f64, max: f64, default: f64 },
@@ -102,12 +106,13 @@ pub enum Kind {
     Switch { default: bool },
     Choice { choices: &'static [(&'static str, &'static str)], default: &'static str },
     Text { default: &'static str },
+    Rectangle { default: &'static str },
 }
 
 /// When a setting may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// At any time, and by a controller over time.
+    /// At any time, and, unless it is text, by a controller over time.
     Playing,
     /// Before the stream starts.
     Ready,
@@ -167,6 +172,9 @@ macro_rules! kind {
     (bool, $default:expr) => {
         Kind::Switch { default: $default }
     };
+    (Roi, $default:expr) => {
+        Kind::Rectangle { default: $default }
+    };
     (String, $default:expr) => {
         Kind::Text { default: $default }
     };
@@ -217,7 +225,10 @@ settings! {
     smoothing "smoothing": f64 = 0.5 in 0.0 to 60.0 ["s"], Playing, Everywhere, "Time constant of the levels in running time, which scales every time constant inside; 0: each frame on its own";
     cut "cut": f64 = 0.5 in 0.0 to 1.0, Playing, Everywhere, "How readily a change of scene starts afresh; 0: never";
     max_gain "max-gain": f64 = 4.0 in 1.0 to 100.0, Playing, Everywhere, "Limit on the contrast gain, so that noise and flat frames stay what they are";
+    independence "independence": f64 = 0.0 in 0.0 to 1.0, Playing, Everywhere, "How far red, green and blue have levels of their own; 0: they share one curve and hues stay, 1: casts go";
     midtone "midtone": f64 = 0.0 in 0.0 to 1.0, Playing, Everywhere, "How far a soft curve moves the median level towards the middle of the range; 0: not at all";
+    roi "roi": Roi = "0,0,1,1", Playing, Everywhere, "The part of the picture that is measured";
+    letterbox "letterbox": bool = true, Playing, Everywhere, "Leave black bars at top and bottom or at the sides out of the measurement";
     chroma "chroma": Chroma = "follow", Playing, Everywhere, "What happens to colour when luma gains contrast (formats with separate chroma)";
     freeze "freeze": bool = false, Playing, Everywhere, "Hold the present curve";
     overlay "overlay": Overlay = "none", Playing, Everywhere, "What is drawn into the picture";
@@ -235,7 +246,9 @@ impl Kind {
             Kind::Number { default, .. } => Value::Number(default),
             Kind::Whole { default, .. } => Value::Whole(default),
             Kind::Switch { default } => Value::Switch(default),
-            Kind::Choice { default, .. } | Kind::Text { default } => Value::Text(default.into()),
+            Kind::Choice { default, .. } | Kind::Text { default } | Kind::Rectangle { default } => {
+                Value::Text(default.into())
+            }
         }
     }
 
@@ -247,6 +260,7 @@ impl Kind {
             Kind::Switch { .. } => "true or false".into(),
             Kind::Choice { choices, .. } => choices.iter().map(|c| c.0).collect::<Vec<_>>().join(", "),
             Kind::Text { .. } => "text".into(),
+            Kind::Rectangle { .. } => Roi::RANGE.into(),
         }
     }
 
@@ -260,7 +274,7 @@ impl Kind {
                 "false" | "no" | "off" | "0" => false,
                 _ => return None,
             }),
-            Kind::Choice { .. } | Kind::Text { .. } => Value::Text(text.into()),
+            Kind::Choice { .. } | Kind::Text { .. } | Kind::Rectangle { .. } => Value::Text(text.into()),
         };
         self.takes(&value).then_some(value)
     }
@@ -270,6 +284,7 @@ impl Kind {
             (Kind::Number { min, max, .. }, Value::Number(x)) => (min..=max).contains(&x),
             (Kind::Whole { min, max, .. }, Value::Whole(x)) => (min..=max).contains(&x),
             (Kind::Choice { choices, .. }, Value::Text(x)) => choices.iter().any(|c| c.0 == x),
+            (Kind::Rectangle { .. }, Value::Text(x)) => x.parse::<Roi>().is_ok(),
             (Kind::Switch { .. }, Value::Switch(_)) | (Kind::Text { .. }, Value::Text(_)) => true,
             _ => false,
         }
@@ -374,6 +389,8 @@ mod tests {
         assert_eq!(error.to_string(), "clip-low takes 0 to 25 %, not '30'");
         let mode = Setting::find("mode").expect("a setting of the table");
         assert_eq!(mode.parse("loud").unwrap_err().to_string(), "mode takes stretch, equalize, off, not 'loud'");
+        let error = settings.set("roi", Value::Text("0,0,2,1".into())).unwrap_err().to_string();
+        assert!(error.starts_with("roi takes x,y,w,h as shares") && error.ends_with("not '0,0,2,1'"), "{error}");
         assert!(Setting::find("strength").expect("in the table").parse("NaN").is_err());
         assert_eq!(settings.set("gamma", Value::Number(1.0)).unwrap_err(), SettingError::Unknown("gamma".into()));
         (settings.black, settings.white) = (0.5, 0.5);

@@ -44,6 +44,9 @@ pub fn frame_info(caps: &gst::CapsRef) -> Option<(VideoInfo, FrameInfo)> {
     Some((info, frames))
 }
 
+/// Planes that a video meta has room for.
+const MOST_PLANES: u32 = 4;
+
 /// Where the planes lie in a buffer's bytes: offset and stride of each.
 #[derive(Clone, Debug)]
 struct Places(ArrayVec<(usize, usize), 4>);
@@ -57,6 +60,9 @@ impl Places {
             {
                 let wrong = format!("the video meta says {} {}×{}", meta.format(), meta.width(), meta.height());
                 Err(FrameError::Memory(wrong))
+            }
+            Some(meta) if meta.n_planes() > MOST_PLANES => {
+                Err(FrameError::Memory(format!("the video meta says {} planes", meta.n_planes())))
             }
             Some(meta) => Places::new(meta.offset(), meta.stride()),
             None => Places::new(info.offset(), info.stride()),

@@ -377,3 +377,32 @@ fn errors_reach_the_bus() {
     assert!(error.contains("no GPU"), "{error}");
     stop(&pipeline);
 }
+
+#[test]
+fn with_a_gpu_frames_lie_on_its_pages_on_both_sides() {
+    use autolevels::gpu::pages::Pages;
+    init();
+    for backend in [BackendChoice::Cpu, BackendChoice::Gpu] {
+        let settings = Settings { backend, ..Settings::default() };
+        let bridge = Bridge::new(&settings, Options::default()).unwrap();
+        let source = "videotestsrc num-buffers=6 pattern=ball background-color=0xff404040 foreground-color=0xff909090 \
+                      ! video/x-raw,format=NV12,width=320,height=180";
+        let pipeline = joined(&bridge, source, "fakesink");
+        let pads = [bridge.appsink().static_pad("sink").unwrap(), bridge.appsrc().static_pad("src").unwrap()];
+        let seen = pads.map(|pad| {
+            let (sender, receiver) = mpsc::channel();
+            pad.add_probe(gst::PadProbeType::BUFFER, move |_, info| {
+                let map = info.buffer().unwrap().map_readable().unwrap();
+                let _ = sender.send(Pages::find(map.as_slice()).is_some());
+                gst::PadProbeReturn::Ok
+            });
+            receiver
+        });
+        pipeline.set_state(gst::State::Playing).unwrap();
+        finish(&pipeline).unwrap();
+        for seen in seen {
+            assert_eq!(seen.try_iter().collect::<Vec<_>>(), [backend == BackendChoice::Gpu; 6], "{backend:?}");
+        }
+        stop(&pipeline);
+    }
+}

@@ -10,7 +10,7 @@ use autolevels::levels::curves::Curves;
 use autolevels::levels::statistics::Statistics;
 use proptest::prelude::*;
 
-use common::frames::{Content, TestFrame};
+use common::frames::{Content, TestFrame, windows};
 use common::oracle;
 
 const SIZES: [(usize, usize); 7] = [(1, 1), (2, 1), (5, 3), (63, 65), (321, 33), (640, 272), (4101, 5)];
@@ -92,6 +92,22 @@ fn measures_exactly() {
 }
 
 #[test]
+fn only_pixels_of_the_window_are_counted() {
+    for (number, info) in infos().enumerate() {
+        let mut backends: Vec<_> = backends(&info).collect();
+        for (turn, window) in windows(&info).into_iter().enumerate() {
+            let content = Content::ALL[(number + turn) % Content::ALL.len()];
+            let mut frame = TestFrame::new(&info, content, turn as u64, [0, 13][turn % 2]);
+            let wanted = oracle::measure_in(&info, frame.input_planes(), &window);
+            for (cpu, name) in &mut backends {
+                cpu.set_window(window).unwrap();
+                assert!(measure(cpu, 0, &info, &mut frame) == wanted, "{name}, {}, {window:?}", content.name());
+            }
+        }
+    }
+}
+
+#[test]
 fn slots_and_later_frames_do_not_mix() {
     let infos = [Format::Nv12, Format::Yuy2, Format::Argb, Format::Bgr];
     for info in infos.map(|format| FrameInfo::new(format, 330, 77, Range::LIMITED, LumaWeights::BT709)) {
@@ -143,7 +159,7 @@ fn applies_exactly() {
             [&keep, &keep, &one],
             [&keep, &keep, &keep],
         ] {
-            check_apply(&info, Content::Noise, &Curves { tables: tables.map(Vec::clone) });
+            check_apply(&info, Content::Noise, &Curves::new(tables.map(Vec::clone)));
         }
     }
 }
@@ -152,10 +168,10 @@ fn applies_exactly() {
 fn curves_of_one_frame_do_not_stay_for_the_next() {
     let info = FrameInfo::new(Format::Nv12, 66, 34, Range::LIMITED, LumaWeights::BT709);
     let sequence = [
-        Curves { tables: [scrambled(1), chroma(1.5), chroma(1.5)] },
+        Curves::new([scrambled(1), chroma(1.5), chroma(1.5)]),
         Curves::identity(256),
-        Curves { tables: [stretch(1.5, 20.0), chroma(1.5), scrambled(4)] },
-        Curves { tables: [stretch(1.5, 20.0), chroma(1.5), chroma(1.5)] },
+        Curves::new([stretch(1.5, 20.0), chroma(1.5), scrambled(4)]),
+        Curves::new([stretch(1.5, 20.0), chroma(1.5), chroma(1.5)]),
     ];
     for (mut cpu, name) in backends(&info) {
         for (index, curves) in sequence.iter().enumerate() {
@@ -176,7 +192,7 @@ fn memory_that_is_too_small_is_an_error() {
     let mut cpu = Cpu::new(&large, 1);
     let mut frame = TestFrame::new(&small, Content::Noise, 0, 0);
     assert!(matches!(cpu.measure(0, &mut frame), Err(BackendError::Frame(_))));
-    let curves = Curves { tables: [scrambled(1), scrambled(1), scrambled(1)] };
+    let curves = Curves::new([scrambled(1), scrambled(1), scrambled(1)]);
     let before = frame.input_planes().to_vec();
     assert!(matches!(cpu.apply(0, &mut frame, &curves), Err(BackendError::Frame(_))));
     assert!(frame.input_planes() == before);
@@ -195,7 +211,7 @@ proptest! {
         gain in 0.2..6.0f64, black in 0.0..200.0f64,
     ) {
         let info = FrameInfo::new(format, width, height, Range::LIMITED, LumaWeights::BT601);
-        let curves = Curves { tables: [stretch(gain, black), chroma(gain), chroma(gain)] };
+        let curves = Curves::new([stretch(gain, black), chroma(gain), chroma(gain)]);
         for (mut cpu, name) in backends(&info) {
             let mut frame = TestFrame::new(&info, content, seed, padding);
             let statistics = oracle::measure(&info, frame.input_planes());

@@ -11,11 +11,11 @@ use autolevels::frame::{
     Range,
 };
 use autolevels::gpu::pages::PageMemory;
-use autolevels::gpu::{self, Sharing, Tampering};
+use autolevels::gpu::{self, Sharing, Tampering, Trouble};
 use autolevels::grid::Grid;
-use autolevels::levels::curves::Curves;
+use autolevels::levels::curves::{Curves, Of};
 use autolevels::levels::statistics::Statistics;
-use common::frames::{Content, TestFrame};
+use common::frames::{Content, TestFrame, windows};
 
 const SLOTS: usize = 3;
 
@@ -52,7 +52,9 @@ fn curves(number: usize) -> Curves {
         };
         (0..256).map(value).collect::<Vec<u16>>()
     };
-    Curves { tables: [table(0), table(1), table(2)] }
+    // Those of some frames are of R, G and B, whatever the format.
+    let of = if number % 3 == 2 { Of::Channels } else { Of::Samples };
+    Curves { tables: [table(0), table(1), table(2)], of }
 }
 
 /// Paddings of the rows of the input and, if it is copied, of the output.
@@ -83,6 +85,7 @@ fn run_in<M: FrameMemory>(
     let mut results: Vec<_> = frames.into_iter().map(|frame| (Statistics::default(), frame)).collect();
     for step in 0..count + 2 {
         if let Some((_, memory)) = results.get_mut(step) {
+            backend.count_channels(step % 4 != 1);
             backend.measure(step % SLOTS, memory)?;
         }
         if let Some((statistics, memory)) = step.checked_sub(1).and_then(|number| results.get_mut(number)) {
@@ -105,6 +108,19 @@ fn difference(gpu: &Results, cpu: &Results) -> Option<String> {
         if let Some(code) = (0..256).find(|code| statistics.luma[*code] != wanted.luma[*code]) {
             let (got, wanted) = (statistics.luma[code], wanted.luma[code]);
             return Some(format!("frame {number}: {got} pixels of code {code}, not {wanted}"));
+        }
+        for (channel, (table, wanted)) in statistics.channels.iter().zip(&wanted.channels).enumerate() {
+            if table.len() != wanted.len() {
+                return Some(format!(
+                    "frame {number}: {} codes of channel {channel}, not {}",
+                    table.len(),
+                    wanted.len()
+                ));
+            }
+            if let Some(code) = (0..table.len()).find(|code| table[*code] != wanted[*code]) {
+                let (got, wanted) = (table[code], wanted[code]);
+                return Some(format!("frame {number}: {got} sites of code {code} in channel {channel}, not {wanted}"));
+            }
         }
         if statistics.chunks.len() != wanted.chunks.len() {
             return Some(format!("frame {number}: {} chunks, not {}", statistics.chunks.len(), wanted.chunks.len()));
@@ -298,6 +314,35 @@ fn with_small_workgroups() {
     }
 }
 
+/// Only the pixels of the window are counted, and a frame that is measured already keeps the window that it had.
+#[test]
+fn windows_are_the_same() {
+    for (number, format) in Format::ALL.iter().enumerate() {
+        let info = info(*format, [(321, 65), (63, 130), (5, 3), (640, 33)][number % 4]);
+        let Some(mut gpu) = open(&info) else { return };
+        let mut cpu = Cpu::new(&info, SLOTS);
+        let backends: [&mut dyn Backend; 2] = [gpu.as_mut(), &mut cpu];
+        let [got, wanted] = backends.map(|backend| {
+            let mut results = Vec::new();
+            for (turn, pair) in windows(&info).chunks(2).enumerate() {
+                for (slot, window) in pair.iter().enumerate() {
+                    let mut frame = frame(&info, Content::ALL[(turn + 3 * slot + number) % 6], turn);
+                    backend.count_channels(slot != 1);
+                    backend.set_window(*window).unwrap();
+                    backend.measure(slot, &mut frame).unwrap();
+                }
+                for slot in 0..pair.len() {
+                    let mut statistics = Statistics::empty(info.range.codes(), Grid::new(&info).chunks());
+                    backend.statistics(slot, &mut statistics).unwrap();
+                    results.push(statistics);
+                }
+            }
+            results
+        });
+        assert!(got == wanted, "{info}");
+    }
+}
+
 /// Several streams share a device, each from its own thread.
 #[test]
 fn streams_beside_each_other() {
@@ -353,12 +398,15 @@ fn a_wrong_shader_is_noticed() {
         (Format::Bgr, "<< (8u * index)", "<< (7u * index)", "output is shifted"),
         (Format::Gray8, "part < parts", "part < parts - 1u", "a slot is left out of the sum"),
         (Format::I420, "place.x + y", "y", "planes are mixed up"),
+        (Format::Nv21, "(above + luma_at(left, bottom)", "(above + above + luma_at(left, bottom)", "means are wrong"),
+        (Format::Yuy2, "(dot(factors, changes) + 32768)", "(dot(factors, changes) + 0)", "changes are rounded down"),
+        (Format::Argb, "alpha < 4u &&", "alpha > 4u &&", "transparent pixels are counted"),
     ];
     for (format, from, to, what) in edits {
         let info = info(format, (321, 129));
         let tampering = Tampering { edit: Some((from, to)), ..Tampering::default() };
         let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
-        let frames = frames(&info, &[Content::Noise, Content::Natural], 0);
+        let frames = frames(&info, &[Content::Noise, Content::Natural, Content::Noise], 0);
         let got = run(gpu.as_mut(), &info, &frames).expect("the shader is valid");
         let wanted = run(&mut Cpu::new(&info, SLOTS), &info, &frames).expect("the CPU takes every frame");
         assert_ne!(difference(&got, &wanted), None, "not noticed: {what}");
@@ -370,7 +418,7 @@ fn a_wrong_shader_is_noticed() {
 fn a_lost_device_is_an_error() {
     let info = info(Format::Nv12, (160, 90));
     for lost_at in 0..4 {
-        let tampering = Tampering { lost_at: Some(lost_at), ..Tampering::default() };
+        let tampering = Tampering { trouble: Some((lost_at, Trouble::Lost)), ..Tampering::default() };
         let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
         let frames = frames(&info, &Content::ALL, 0);
         for _ in 0..2 {

@@ -43,7 +43,7 @@ fn with(split: f64, overlay: bool) -> Settings {
 }
 
 /// What is asked for from frame to frame.
-fn wishes() -> [Settings; 8] {
+fn wishes() -> [Settings; 10] {
     [
         with(0.5, true),
         Settings { strength: 0.0, ..with(0.0, true) },
@@ -53,6 +53,8 @@ fn wishes() -> [Settings; 8] {
         Settings { mode: Mode::Off, ..with(0.5, true) },
         with(0.95, true),
         with(0.0, false),
+        Settings { independence: 1.0, ..with(0.4, true) },
+        Settings { independence: 0.5, mode: Mode::Equalize, ..with(0.0, true) },
     ]
 }
 
@@ -103,11 +105,12 @@ fn both_backends_draw_the_same() {
 
 #[test]
 fn left_of_the_edge_everything_is_as_it_came() {
-    for format in Format::ALL {
+    for (number, format) in Format::ALL.iter().enumerate().flat_map(|(i, format)| [(i, format), (i + 1, format)]) {
         let info = info(*format, (640, 272));
         let before = TestFrame::new(&info, Content::Natural, 0, 0);
-        let (split, changed) = on_cpu(&info, &[with(0.5, false)]).remove(0);
-        let (whole, _) = on_cpu(&info, &[with(0.0, false)]).remove(0);
+        let independence = f64::from(u8::from(number % 2 == 0));
+        let levelled = |split: f64| on_cpu(&info, &[Settings { independence, ..with(split, false) }]).remove(0);
+        let ((split, changed), (whole, _)) = (levelled(0.5), levelled(0.0));
         assert!(changed);
         for (plane, shape) in info.planes.iter().enumerate() {
             let samples = |pixels: usize| pixels / shape.unit_pixels * shape.lanes.len();

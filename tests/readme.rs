@@ -7,6 +7,7 @@ fn row(setting: &Setting) -> String {
     let range = match setting.kind {
         Kind::Number { min, max, .. } => format!("{min} – {max}{unit}"),
         Kind::Whole { min, max, .. } => format!("{min} – {max}{unit}"),
+        Kind::Rectangle { .. } => "x,y,w,h in shares of the picture".into(),
         _ => setting.kind.range(),
     };
     let default = setting.kind.default().to_string();

@@ -45,6 +45,7 @@ fn run_with(gpu: &Gpu, picture: &Picture, bands: u32) -> Result<Outcome> {
         stream.extend((0..room).map(|index| edges.get(index).map_or(0, |edge| *edge as u32)));
     }
     stream.extend([width.div_ceil(4) * height, 0, 0, 0]);
+    stream.extend([0, width, 0, height]);
     let whole = u32::from(width.is_multiple_of(4));
     let memory = [vec![0, width], vec![0; 10], vec![whole, 0, 0, 0]].concat();
 

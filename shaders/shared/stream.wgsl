@@ -32,4 +32,6 @@ struct Stream {
     edges: array<vec4<u32>, 13>,
     // Quads of all planes.
     end: u32,
+    // The pixels that are counted: units from x to before y, rows from z to before w.
+    window: vec4<u32>,
 }

@@ -5,8 +5,11 @@ use std::time::Duration;
 
 use gst::prelude::*;
 use gst_app::{AppSink, AppSinkCallbacks, AppSrc, AppSrcCallbacks};
+use gst_video::VideoInfo;
 
 use super::{Bridge, Options, QUEUED, Shared};
+use crate::gpu;
+use crate::pool::PagePool;
 
 /// How often a thread that is held back looks whether its pad was stopped.
 const POLL: Duration = Duration::from_millis(10);
@@ -41,6 +44,7 @@ pub fn appsink(shared: &Arc<Shared>, options: Options) -> AppSink {
             })
             .build(),
     );
+    answer_allocation(&appsink, shared);
     let shared = shared.clone();
     sink_pad(&appsink).add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
         if !options.live {
@@ -52,7 +56,6 @@ pub fn appsink(shared: &Arc<Shared>, options: Options) -> AppSink {
         }
         gst::PadProbeReturn::Ok
     });
-    offer_video_meta(&appsink);
     appsink
 }
 
@@ -109,13 +112,21 @@ pub fn sink_pad(appsink: &AppSink) -> gst::Pad {
     appsink.static_pad("sink").expect("an appsink has a sink pad")
 }
 
-/// Tells upstream that strides need not be tight, which saves it a copy.
-fn offer_video_meta(appsink: &AppSink) {
-    sink_pad(appsink).add_probe(gst::PadProbeType::QUERY_DOWNSTREAM, |_, info| {
+/// Tells upstream that strides need not be tight, which saves it a copy, and offers it memory that a GPU reads in
+/// place if one will.
+fn answer_allocation(appsink: &AppSink, shared: &Arc<Shared>) {
+    let shared = shared.clone();
+    sink_pad(appsink).add_probe(gst::PadProbeType::QUERY_DOWNSTREAM, move |_, info| {
         let Some(gst::QueryViewMut::Allocation(query)) = info.query_mut().map(|query| query.view_mut()) else {
             return gst::PadProbeReturn::Ok;
         };
         query.add_allocation_meta::<gst_video::VideoMeta>(None);
+        let info = query.get_owned().0.and_then(|caps| VideoInfo::from_caps(&caps).ok());
+        if let Some(info) = info.filter(|_| gpu::expects_pages(&shared.lock().settings))
+            && let (Some(pool), Ok(size)) = (PagePool::new(&info, 0), u32::try_from(info.size()))
+        {
+            query.add_allocation_pool(Some(&pool), size, 0, 0);
+        }
         gst::PadProbeReturn::Handled
     });
 }

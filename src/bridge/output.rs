@@ -6,10 +6,11 @@ use gst::prelude::*;
 use gst_video::VideoInfo;
 
 use crate::frame::FrameError;
+use crate::pool::PagePool;
 use crate::video::OutputProvider;
 
 /// A running buffer pool. Buffers that are still out when it goes live on.
-struct Pool(gst_video::VideoBufferPool);
+struct Pool(gst::BufferPool);
 
 impl Drop for Pool {
     fn drop(&mut self) {
@@ -18,19 +19,18 @@ impl Drop for Pool {
     }
 }
 
-/// Gives buffers for frames of `caps` from a pool of its own, with the metadata of the input.
+/// Gives buffers for frames of `caps` from a pool of its own, with the metadata of the input; on pages if a GPU
+/// writes them in place.
 ///
 /// # Errors
 /// If GStreamer refuses the pool, e.g. because a frame is too large.
-pub fn pooled(caps: &gst::Caps, info: &VideoInfo) -> Result<OutputProvider, FrameError> {
+pub fn pooled(caps: &gst::Caps, info: &VideoInfo, on_pages: bool) -> Result<OutputProvider, FrameError> {
     let refused = |error: gst::glib::BoolError| FrameError::Memory(error.to_string());
-    let size = u32::try_from(info.size()).map_err(|_| FrameError::Memory("a frame of 4 GiB or more".into()))?;
-    let pool = Pool(gst_video::VideoBufferPool::new());
-    let mut config = pool.0.config();
-    // No upper limit: an encoder may hold dozens of frames.
-    config.set_params(Some(caps), size, 0, 0);
-    config.add_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META);
-    pool.0.set_config(config).map_err(refused)?;
+    let pages = if on_pages { PagePool::new(info, 0) } else { None };
+    let pool = match pages {
+        Some(pages) => Pool(pages.upcast()),
+        None => Pool(plain(caps, info)?),
+    };
     pool.0.set_active(true).map_err(refused)?;
     Ok(Arc::new(move |input: &gst::BufferRef| {
         let mut buffer =
@@ -41,4 +41,16 @@ pub fn pooled(caps: &gst::Caps, info: &VideoInfo) -> Result<OutputProvider, Fram
         input.copy_into(output, flags, ..).map_err(refused)?;
         Ok(buffer)
     }))
+}
+
+/// A pool of plain memory, not yet running.
+fn plain(caps: &gst::Caps, info: &VideoInfo) -> Result<gst::BufferPool, FrameError> {
+    let size = u32::try_from(info.size()).map_err(|_| FrameError::Memory("a frame of 4 GiB or more".into()))?;
+    let pool = gst_video::VideoBufferPool::new();
+    let mut config = pool.config();
+    // No upper limit: an encoder may hold dozens of frames.
+    config.set_params(Some(caps), size, 0, 0);
+    config.add_option(gst_video::BUFFER_POOL_OPTION_VIDEO_META);
+    pool.set_config(config).map_err(|error| FrameError::Memory(error.to_string()))?;
+    Ok(pool.upcast())
 }

@@ -30,6 +30,26 @@ impl FrameMemory for InFlight {
     }
 }
 
+/// What came out of the `appsink`.
+enum Pulled {
+    Frame(Arrived),
+    Event(gst::Event),
+    Other,
+}
+
+/// A sample taken apart, so that the buffer may be ours alone, and levelled in place.
+struct Arrived {
+    buffer: Option<gst::Buffer>,
+    caps: Option<gst::Caps>,
+    segment: Option<gst::Segment>,
+}
+
+impl From<gst::Sample> for Arrived {
+    fn from(sample: gst::Sample) -> Arrived {
+        Arrived { buffer: sample.buffer_owned(), caps: sample.caps_owned(), segment: sample.segment().cloned() }
+    }
+}
+
 /// What belongs to one run of equal caps.
 struct Stream {
     caps: gst::Caps,
@@ -57,6 +77,8 @@ pub struct Worker {
     prerolled: Option<gst::Buffer>,
     outlet: Outlet,
     output: Output,
+    /// Whether a warning about a frame that cannot be levelled was posted.
+    warned: bool,
 }
 
 impl Worker {
@@ -72,6 +94,7 @@ impl Worker {
             prerolled: None,
             outlet,
             output: Output::Open,
+            warned: false,
         }
     }
 
@@ -116,34 +139,31 @@ impl Worker {
             if self.shared.lock().finishing && self.output == Output::Open {
                 self.end()?;
             }
-            let Some(object) = self.pull()? else {
-                // Events that came before the preroll frame have been pulled by now.
-                let Some(sample) = preroll.take() else { break };
-                if self.is_prerolled(sample.buffer()) {
-                    // On the way to PLAYING a sink may preroll the same frame again.
-                    continue;
+            match self.pull()? {
+                None => {
+                    // Events that came before the preroll frame have been pulled by now.
+                    let Some(sample) = preroll.take() else { break };
+                    if self.is_prerolled(sample.buffer()) {
+                        // On the way to PLAYING a sink may preroll the same frame again.
+                        continue;
+                    }
+                    self.prerolled = sample.buffer_owned();
+                    self.frame(sample.into())?;
+                    // The output waits for this one frame before it plays.
+                    self.drain()?;
                 }
-                self.prerolled = sample.buffer_owned();
-                self.frame(sample)?;
-                // The output waits for this one frame before it plays.
-                self.drain()?;
-                continue;
-            };
-            match object.downcast::<gst::Sample>() {
-                Ok(sample) => {
-                    preroll.take_if(|preroll| preroll.buffer().map(address) == sample.buffer().map(address));
-                    let seen = self.is_prerolled(sample.buffer());
+                Some(Pulled::Frame(arrived)) => {
+                    let buffer = arrived.buffer.as_deref();
+                    preroll.take_if(|preroll| preroll.buffer().map(address) == buffer.map(address));
+                    let seen = self.is_prerolled(buffer);
                     // Held until now, so that no other buffer can be at its address.
                     self.prerolled = None;
                     if !seen {
-                        self.frame(sample)?;
+                        self.frame(arrived)?;
                     }
                 }
-                Err(object) => {
-                    if let Ok(event) = object.downcast::<gst::Event>() {
-                        self.event(event)?;
-                    }
-                }
+                Some(Pulled::Event(event)) => self.event(event)?,
+                Some(Pulled::Other) => {}
             }
         }
         if ended && self.output == Output::Open {
@@ -157,29 +177,32 @@ impl Worker {
     }
 
     /// Pulls a frame or event of the present epoch; none of a later one, which would be taken for stale.
-    fn pull(&self) -> Result<Option<gst::MiniObject>, Interrupt> {
+    fn pull(&self) -> Result<Option<Pulled>, Interrupt> {
         let _gate = self.shared.gate();
         self.outlet.check_epoch()?;
-        let object = self.appsink.try_pull_object(gst::ClockTime::ZERO);
-        if object.as_ref().is_some_and(|object| object.downcast_ref::<gst::Sample>().is_some()) {
-            let mut state = self.shared.lock();
-            state.queued = state.queued.saturating_sub(1);
-            self.shared.wake.notify_all();
+        let Some(object) = self.appsink.try_pull_object(gst::ClockTime::ZERO) else { return Ok(None) };
+        match object.downcast::<gst::Sample>() {
+            Ok(sample) => {
+                let mut state = self.shared.lock();
+                state.queued = state.queued.saturating_sub(1);
+                self.shared.wake.notify_all();
+                drop(state);
+                // The sample goes while the gate is held: it is the appsink's own, which a fresh start writes to.
+                Ok(Some(Pulled::Frame(sample.into())))
+            }
+            Err(object) => Ok(Some(object.downcast::<gst::Event>().map_or(Pulled::Other, Pulled::Event))),
         }
-        Ok(object)
     }
 
     /// Levels a frame, and sends on what comes out.
-    fn frame(&mut self, sample: gst::Sample) -> Result<(), Interrupt> {
+    fn frame(&mut self, Arrived { buffer, caps, segment }: Arrived) -> Result<(), Interrupt> {
         if self.output == Output::Closed {
             return Ok(());
         }
-        let (Some(caps), Some(segment)) = (sample.caps_owned(), sample.segment().cloned()) else {
+        let (Some(caps), Some(segment)) = (caps, segment) else {
             return Err(FrameError::Memory("a frame came without caps or segment".into()).into());
         };
-        let Some(buffer) = sample.buffer_owned() else { return Ok(()) };
-        // The sample goes first: a buffer that is ours alone is levelled in place.
-        drop(sample);
+        let Some(buffer) = buffer else { return Ok(()) };
         if self.stream.as_ref().is_none_or(|stream| stream.caps != caps) {
             self.drain()?;
             self.stream = Some(self.open(caps)?);
@@ -194,11 +217,15 @@ impl Worker {
             stream.leveler.set_settings(&state.settings);
         }
         drop(state);
-        let timing = Timing {
-            time: running_time(&segment, buffer.pts()),
-            votes: !buffer.flags().intersects(gst::BufferFlags::GAP | gst::BufferFlags::CORRUPTED),
+        let timing = Timing { time: running_time(&segment, buffer.pts()), votes: is_whole(&buffer) };
+        let frame = match GstFrame::new(buffer, &stream.info, stream.provider.clone()) {
+            Ok(frame) => frame,
+            Err((buffer, error)) => {
+                self.drain()?;
+                self.pass(&buffer, &error);
+                return self.push(buffer, segment);
+            }
         };
-        let frame = GstFrame::new(buffer, &stream.info, stream.provider.clone()).map_err(|(_, error)| error)?;
         stream.leveler.submit(InFlight { frame, segment }, timing);
         while let Some(done) = self.stream.as_mut().and_then(|stream| stream.leveler.receive()) {
             self.send(done)?;
@@ -217,7 +244,7 @@ impl Worker {
             state.settings.clone()
         };
         let leveler = Leveler::new(&frames, &settings, self.options.live).map_err(Interrupt::Failed)?;
-        let provider = output::pooled(&caps, &info)?;
+        let provider = output::pooled(&caps, &info, leveler.uses_pages())?;
         if self.options.live {
             self.announce_latency(&info, leveler.depth());
         }
@@ -255,24 +282,47 @@ impl Worker {
 
     fn send(&mut self, done: Done<InFlight>) -> Result<(), Interrupt> {
         let Done { memory: InFlight { frame, segment }, outcome } = done;
-        let outcome = outcome.map_err(Interrupt::Failed)?;
+        self.tell_failure();
         let (input, output) = frame.into_buffers();
-        let buffer = match output {
-            Some(output) if outcome.changed => output,
-            _ => input,
+        let (buffer, report) = match (outcome, output) {
+            (Ok(outcome), Some(output)) if outcome.changed => (output, Some(outcome.report)),
+            (Ok(outcome), _) => (input, Some(outcome.report)),
+            (Err(BackendError::Frame(error)), _) => {
+                self.pass(&input, &error);
+                (input, None)
+            }
+            (Err(error), _) => return Err(Interrupt::Failed(error)),
         };
-        let Some(stream) = &mut self.stream else { return Ok(()) };
-        let counters = stream.leveler.counters();
-        if let Some(failure) = stream.leveler.take_failure() {
-            gst::element_warning!(
-                self.appsink,
-                gst::ResourceError::Failed,
-                ("The GPU failed; the CPU goes on"),
-                ["{failure}"]
-            );
-            let (backend, adapter) = stream.leveler.backend();
-            self.shared.lock().progress.backend = Some((backend, adapter.into()));
+        if report.is_some() {
+            self.shared.lock().progress.report = report;
         }
+        self.push(buffer, segment)
+    }
+
+    /// Warns if the GPU was given up since the last frame.
+    fn tell_failure(&mut self) {
+        let Some(stream) = &mut self.stream else { return };
+        let Some(failure) = stream.leveler.take_failure() else { return };
+        let text = format!("{failure}; going on with the CPU");
+        gst::element_warning!(self.appsink, gst::ResourceError::Failed, ("{}", text));
+        let (backend, adapter) = stream.leveler.backend();
+        self.shared.lock().progress.backend = Some((backend, adapter.into()));
+    }
+
+    /// Lets a frame go on as it came, since its memory cannot be used; warns of the first, unless it is a gap or
+    /// damaged.
+    fn pass(&mut self, buffer: &gst::BufferRef, error: &FrameError) {
+        self.shared.lock().progress.untouched += 1;
+        if is_whole(buffer) && !std::mem::replace(&mut self.warned, true) {
+            let text = format!("a frame passes untouched, as may later ones: {error}");
+            gst::element_warning!(self.appsink, gst::StreamError::Format, ("{}", text));
+        }
+    }
+
+    /// Sends a frame on.
+    fn push(&mut self, buffer: gst::Buffer, segment: gst::Segment) -> Result<(), Interrupt> {
+        let Some(stream) = &self.stream else { return Ok(()) };
+        let counters = stream.leveler.counters();
         let end = match (buffer.pts(), buffer.duration()) {
             (Some(pts), Some(duration)) => Some(pts + duration),
             (pts, _) => pts,
@@ -284,7 +334,6 @@ impl Worker {
         progress.frames += 1;
         progress.position = position.or(progress.position);
         progress.counters = counters;
-        progress.report = Some(outcome.report);
         Ok(())
     }
 
@@ -345,6 +394,11 @@ impl Worker {
             _ => gst::element_error!(self.appsink, gst::StreamError::Failed, ("{}", source)),
         }
     }
+}
+
+/// Whether a frame is neither a gap nor damaged.
+fn is_whole(buffer: &gst::BufferRef) -> bool {
+    !buffer.flags().intersects(gst::BufferFlags::GAP | gst::BufferFlags::CORRUPTED)
 }
 
 fn address(buffer: &gst::BufferRef) -> usize {

@@ -22,6 +22,7 @@ fn flag(setting: &'static Setting) -> Arg {
         Kind::Number { .. } => "NUMBER",
         Kind::Whole { .. } => "N",
         Kind::Text { .. } => "TEXT",
+        Kind::Rectangle { .. } => "X,Y,W,H",
         Kind::Choice { .. } | Kind::Switch { .. } => "CHOICE",
     };
     let flag = Arg::new(setting.name)

@@ -5,14 +5,17 @@ mod analyze;
 mod args;
 mod bench;
 mod file;
+mod generate;
 mod interrupt;
 mod keys;
 mod launch;
 mod progress;
 mod status;
+mod version;
 mod webcam;
 
 use std::fmt;
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Context;
@@ -21,7 +24,12 @@ use clap::error::ErrorKind;
 
 /// Stretches or equalizes the levels of video, in real time, on the GPU or the CPU.
 #[derive(Parser)]
-#[command(name = "autolevels", version, max_term_width = 100)]
+#[command(
+    name = "autolevels",
+    version,
+    max_term_width = 100,
+    after_help = "Examples:\n  autolevels file holiday.mp4 better.mp4\n  autolevels file *.mp4 --into levelled --skip-existing\n  autolevels webcam --virtual-camera /dev/video9\n  autolevels launch 'v4l2src ! videoconvert ! autolevels ! videoconvert ! autovideosink'\n  autolevels analyze holiday.mp4 --plot levels.png\n\nWhat each command takes: autolevels COMMAND --help. The element: gst-inspect-1.0 autolevels."
+)]
 struct Cli {
     #[command(subcommand)]
     job: Job,
@@ -35,6 +43,7 @@ enum Job {
     Analyze(Box<analyze::Arguments>),
     Adapters(adapters::Arguments),
     Bench(bench::Arguments),
+    Generate(generate::Arguments),
 }
 
 /// How a job ended, if it did not fail.
@@ -74,6 +83,7 @@ pub fn run() -> ExitCode {
         Job::Analyze(arguments) => analyze::run(&arguments),
         Job::Adapters(arguments) => adapters::run(&arguments),
         Job::Bench(arguments) => bench::run(&arguments),
+        Job::Generate(arguments) => generate::run(&arguments),
     };
     match ending {
         Ok(Ending::Done | Ending::Skipped) => ExitCode::SUCCESS,
@@ -99,10 +109,17 @@ fn start_gstreamer() -> anyhow::Result<()> {
 
 /// Says in one line what is wrong with the command line; prints help where help was asked for.
 fn refuse(error: &clap::Error) -> ExitCode {
-    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+    match error.kind() {
         // A closed stdout is no failure.
-        let _ = error.print();
-        return ExitCode::SUCCESS;
+        ErrorKind::DisplayHelp => {
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+        ErrorKind::DisplayVersion => {
+            let _ = std::io::stdout().lock().write_all(version::text().as_bytes());
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
     }
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         let _ = error.print();

@@ -165,7 +165,7 @@ impl Job<'_> {
     }
 }
 
-fn check(info: &FrameInfo, planes: &[PlaneMut]) -> Result<(), FrameError> {
+pub(super) fn check(info: &FrameInfo, planes: &[PlaneMut]) -> Result<(), FrameError> {
     let planes: Planes = planes.iter().map(|plane| Plane { data: plane.data, stride: plane.stride }).collect();
     info.check(&planes)
 }
@@ -175,10 +175,10 @@ fn band_rows(shape: &PlaneShape) -> usize {
 }
 
 /// A plane's memory from its first sample to its last.
-fn used<'a>(plane: &Plane<'a>, shape: &PlaneShape) -> &'a [u8] {
+pub(super) fn used<'a>(plane: &Plane<'a>, shape: &PlaneShape) -> &'a [u8] {
     &plane.data[..plane.stride * (shape.rows - 1) + shape.samples]
 }
 
-fn used_mut<'a>(plane: &'a mut PlaneMut, shape: &PlaneShape) -> &'a mut [u8] {
+pub(super) fn used_mut<'a>(plane: &'a mut PlaneMut, shape: &PlaneShape) -> &'a mut [u8] {
     &mut plane.data[..plane.stride * (shape.rows - 1) + shape.samples]
 }

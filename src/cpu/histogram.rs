@@ -7,9 +7,12 @@
 use crate::frame::{Format, FrameInfo, Lane, Plane};
 use crate::grid::Grid;
 use crate::levels::statistics::{Chunk, Statistics};
+use crate::window::Window;
 
 use super::kernels::{Path, RgbPixel, Tables, on_path};
 use super::pool;
+
+type Span = std::ops::Range<usize>;
 
 /// Pixels of a row that are worked on together. Even, so that a stripe starts with a YUYV pair.
 const STRIPE: usize = 4096;
@@ -64,7 +67,7 @@ struct Counts {
     /// One row of the stripe: luma, 0 where a pixel does not vote, and 1 there.
     luma: [u8; STRIPE],
     blind: [u8; STRIPE],
-    /// Pixels that do not vote; they were counted at code 0.
+    /// Pixels of the window that do not vote; they were counted at code 0.
     blind_pixels: u32,
 }
 
@@ -76,6 +79,8 @@ pub struct Measure {
     /// Edges of the columns of chunks in pixels, and of their rows.
     columns: Vec<usize>,
     rows: Vec<usize>,
+    /// The window, in pixels.
+    window: (Span, Span),
     counts: Vec<Box<Counts>>,
 }
 
@@ -98,16 +103,22 @@ impl Measure {
             width: info.width,
             columns: grid.columns.iter().map(pixels).collect(),
             rows: grid.rows,
+            window: (0..info.width, 0..info.height),
             counts: (0..threads).map(|_| counts()).collect(),
         }
     }
 
+    /// Counts the pixels of `window`, which lies within the picture, and no others, from now on.
+    pub fn set_window(&mut self, window: &Window, info: &FrameInfo) {
+        self.window = (window.pixels(info), window.top..window.bottom);
+    }
+
     /// Measures a plane, which holds all rows, into `statistics` of the right shape.
     pub fn run(&mut self, plane: Plane, statistics: &mut Statistics) {
-        let Measure { path, source, width, columns, rows, counts } = self;
+        let Measure { path, source, width, columns, rows, window, counts } = self;
         let bands = rows.windows(2).zip(statistics.chunks.chunks_mut(columns.len() - 1));
         pool::share(counts, bands, |counts, (rows, chunks)| {
-            let band = Band { path: *path, source, width: *width, columns, plane, rows: (rows[0], rows[1]) };
+            let band = Band { path: *path, source, width: *width, columns, window, plane, rows: (rows[0], rows[1]) };
             band.measure(counts, chunks);
         });
         statistics.luma.fill(0);
@@ -128,6 +139,7 @@ struct Band<'a> {
     source: &'a Source,
     width: usize,
     columns: &'a [usize],
+    window: &'a (Span, Span),
     plane: Plane<'a>,
     rows: (usize, usize),
 }
@@ -137,25 +149,38 @@ impl Band<'_> {
         chunks.fill(Chunk::default());
         for left in (0..self.width).step_by(STRIPE) {
             let right = (left + STRIPE).min(self.width);
+            let within = |x: usize| x.clamp(left, right) - left;
+            let inside = within(self.window.0.start)..within(self.window.0.end);
             for top in (self.rows.0..self.rows.1).step_by(MOST_ROWS) {
                 let bottom = (top + MOST_ROWS).min(self.rows.1);
-                let before = counts.blind_pixels;
+                let mut has_blind = false;
                 for y in top..bottom {
                     let samples = self.source.samples();
                     let row = &self.plane.data[y * self.plane.stride..][left * samples..right * samples];
-                    self.count_row(row, right - left, counts);
+                    let voters = if self.window.1.contains(&y) { inside.clone() } else { 0..0 };
+                    has_blind |= self.count_row(row, right - left, voters, counts);
                 }
-                let has_blind = counts.blind_pixels > before;
                 self.add_up(left, right, bottom - top, has_blind, counts, chunks);
             }
         }
     }
 
-    fn count_row(&self, row: &[u8], pixels: usize, counts: &mut Counts) {
+    /// Counts the `voters` of a row of so many pixels, and sums all. Tells whether there were blind ones.
+    fn count_row(&self, row: &[u8], pixels: usize, voters: Span, counts: &mut Counts) -> bool {
         let Counts { tables, columns, blind_columns, luma, blind, blind_pixels } = counts;
         let (columns, luma, blind) = (&mut columns[..pixels], &mut luma[..pixels], &mut blind[..pixels]);
+        let mut tally = |luma: &[u8]| {
+            let Span { start, end } = voters;
+            on_path!(self.path, add(&luma[..start], &mut columns[..start]));
+            on_path!(self.path, count(&luma[start..end], tables, &mut columns[start..end]));
+            on_path!(self.path, add(&luma[end..], &mut columns[end..]));
+        };
+        let mut has_blind = false;
         match self.source {
-            Source::Luma => return on_path!(self.path, count(row, tables, columns)),
+            Source::Luma => {
+                tally(&row[..pixels]);
+                return false;
+            }
             Source::EverySecond(first) => on_path!(self.path, every_second(row, *first, luma)),
             Source::Rgb3(pixel) => on_path!(self.path, weigh3(row, pixel, luma)),
             Source::Rgb4(pixel) => {
@@ -163,13 +188,15 @@ impl Band<'_> {
                 if let Some(alpha) = pixel.alpha {
                     let found = on_path!(self.path, find_blind(row, alpha, luma, blind));
                     if found > 0 {
-                        *blind_pixels += found;
+                        has_blind = true;
+                        *blind_pixels += blind[voters.clone()].iter().map(|blind| u32::from(*blind)).sum::<u32>();
                         on_path!(self.path, add(blind, &mut blind_columns[..pixels]));
                     }
                 }
             }
         }
-        on_path!(self.path, count(luma, tables, columns));
+        tally(luma);
+        has_blind
     }
 
     /// Adds the columns of a stripe, of so many rows, to their chunks, and clears them.

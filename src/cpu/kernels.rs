@@ -3,6 +3,8 @@
 //! They say what each loop computes, and are the fallback everywhere. Where a processor has more than the least
 //! of its architecture, they are compiled for it, or written out with the same results ([`super::x86`]).
 
+pub use super::matrix::mix;
+
 /// What the inner loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
@@ -11,6 +13,9 @@ pub enum Path {
     /// AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
+    /// AVX-512 with VBMI.
+    #[cfg(target_arch = "x86_64")]
+    Vbmi,
 }
 
 impl Path {
@@ -19,6 +24,8 @@ impl Path {
         Path::Plain,
         #[cfg(target_arch = "x86_64")]
         Path::Avx2,
+        #[cfg(target_arch = "x86_64")]
+        Path::Vbmi,
     ];
 
     /// Whether this processor has what the path needs.
@@ -27,6 +34,13 @@ impl Path {
             Path::Plain => true,
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => is_x86_feature_detected!("avx2"),
+            #[cfg(target_arch = "x86_64")]
+            Path::Vbmi => {
+                Path::Avx2.is_available()
+                    && is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512bw")
+                    && is_x86_feature_detected!("avx512vbmi")
+            }
         }
     }
 
@@ -41,6 +55,8 @@ impl Path {
             Path::Plain => "CPU",
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => "CPU (AVX2)",
+            #[cfg(target_arch = "x86_64")]
+            Path::Vbmi => "CPU (AVX-512)",
         }
     }
 }
@@ -182,6 +198,9 @@ macro_rules! on_path {
             #[cfg(target_arch = "x86_64")]
             // SAFETY: a backend is only made with a path that this processor has, see Cpu::with.
             Path::Avx2 => unsafe { $crate::cpu::x86::$name($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Path::Vbmi => unsafe { $crate::cpu::vbmi::$name($($argument),*) },
         }
     };
 }

@@ -1,32 +1,45 @@
 //! Measure and apply on the CPU: the same results as on the GPU, bit for bit.
 //!
-//! [`histogram`], [`apply`] and [`overlay`] are named like the shaders. The first two go through the frame in bands of rows, which
+//! [`histogram`], [`apply`] and [`overlay`] are named like the shaders, and so are [`channels`] and [`matrix`], which take
+//! the place of the usual where R, G and B have levels of their own. They go through the frame in bands of rows, which
 //! [`pool`] shares out to threads; in a band they go row by row with the inner loops of [`kernels`], or their
 //! faster likes for what the processor has (see [`Path`]). Nothing is allocated per frame.
 
 mod apply;
+mod channels;
 mod histogram;
 mod kernels;
+mod matrix;
 mod overlay;
 pub(crate) mod pool;
+mod sites;
+#[cfg(target_arch = "x86_64")]
+mod vbmi;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::backend::{Backend, BackendError};
 use crate::frame::{FrameInfo, FrameMemory};
 use crate::grid::Grid;
-use crate::levels::curves::Curves;
+use crate::levels::curves::{Curves, Of};
 use crate::levels::statistics::Statistics;
 use crate::overlay::marks::Marks;
+use crate::window::Window;
 use apply::Apply;
+use channels::Channels;
 use histogram::Measure;
 pub use kernels::Path;
+use matrix::Mix;
 
 /// The CPU backend. Measures when told to measure, applies when told to apply, and puts nothing off.
 pub struct Cpu {
     info: FrameInfo,
     measure: Measure,
+    channels: Channels,
+    counts_channels: bool,
     apply: Apply,
+    /// None for formats without chroma.
+    mix: Option<Mix>,
     slots: Vec<Statistics>,
 }
 
@@ -52,7 +65,10 @@ impl Cpu {
         Cpu {
             info: info.clone(),
             measure: Measure::new(info, grid, path, threads),
+            channels: Channels::new(info, threads),
+            counts_channels: false,
             apply: Apply::new(info, path, threads),
+            mix: Mix::new(info, path, threads),
             slots: vec![empty; slots],
         }
     }
@@ -71,10 +87,26 @@ impl Backend for Cpu {
         self.slots.len()
     }
 
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
+        let window = window.within(&self.info);
+        self.measure.set_window(&window, &self.info);
+        self.channels.set_window(&window);
+        Ok(())
+    }
+
+    fn count_channels(&mut self, count: bool) {
+        self.counts_channels = count;
+    }
+
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
         let planes = memory.input();
         self.info.check(&planes)?;
-        self.measure.run(planes[0], &mut self.slots[slot]);
+        let statistics = &mut self.slots[slot];
+        self.measure.run(planes[0], statistics);
+        statistics.forget_channels();
+        if self.counts_channels {
+            self.channels.run(&planes, statistics);
+        }
         Ok(())
     }
 
@@ -90,7 +122,11 @@ impl Backend for Cpu {
         curves: &Curves,
         marks: Option<&Marks>,
     ) -> Result<(), BackendError> {
-        self.apply.run(&self.info, memory.access(true)?, curves, marks)?;
+        let access = memory.access(true)?;
+        match &mut self.mix {
+            Some(mix) if curves.of == Of::Channels => mix.run(&self.info, access, curves, marks)?,
+            _ => self.apply.run(&self.info, access, curves, marks)?,
+        }
         Ok(())
     }
 

@@ -39,6 +39,8 @@ struct Streaming {
     settings: Settings,
     /// Whether a warning about black and white was posted since they last were right.
     warned: bool,
+    /// Whether a warning about a frame that cannot be levelled was posted.
+    warned_of_frame: bool,
     /// The caps; none before the first.
     info: Option<VideoInfo>,
     provider: OutputProvider,
@@ -75,6 +77,8 @@ struct Levelled {
     failure: Option<BackendError>,
     /// Black and white are the wrong way round, said for the first time.
     misordered: Option<SettingError>,
+    /// The first frame whose memory cannot be used, other than a gap or a damaged one.
+    first_unusable: bool,
     post: bool,
 }
 
@@ -139,33 +143,29 @@ impl AutoLevels {
         let misordered = self.follow_settings(streaming);
         let post = streaming.settings.post_messages != PostMessages::None;
         let info = streaming.info.as_ref().ok_or(gst::FlowError::NotNegotiated)?;
-        let unlevelled = |buffer, error| Levelled {
-            buffer,
-            time,
-            outcome: Err(BackendError::Frame(error)),
-            failure: None,
-            misordered: None,
-            post,
+        let (buffer, outcome) = match GstFrame::new(buffer, info, streaming.provider.clone()) {
+            Ok(frame) => {
+                streaming.leveler.submit(frame, Timing { time: time.map(Duration::from), votes });
+                let Some(Done { memory, outcome }) = streaming.leveler.drain() else {
+                    return Err(gst::FlowError::Error);
+                };
+                let (input, output) = memory.into_buffers();
+                let changed = outcome.as_ref().is_ok_and(|outcome| outcome.changed);
+                (output.filter(|_| changed).unwrap_or(input), outcome)
+            }
+            Err((buffer, error)) => (buffer, Err(BackendError::Frame(error))),
         };
-        let frame = match GstFrame::new(buffer, info, streaming.provider.clone()) {
-            Ok(frame) => frame,
-            Err((buffer, error)) => return Ok(Levelled { misordered, ..unlevelled(buffer, error) }),
-        };
-        streaming.leveler.submit(frame, Timing { time: time.map(Duration::from), votes });
-        let Some(Done { memory, outcome }) = streaming.leveler.drain() else {
-            return Err(gst::FlowError::Error);
-        };
-        let (input, output) = memory.into_buffers();
-        let changed = outcome.as_ref().is_ok_and(|outcome| outcome.changed);
-        let buffer = output.filter(|_| changed).unwrap_or(input);
+        let unusable = votes && matches!(outcome, Err(BackendError::Frame(_)));
+        let first_unusable = unusable && !std::mem::replace(&mut streaming.warned_of_frame, true);
 
         let failure = streaming.leveler.take_failure();
         let mut stats = lock(&self.stats);
         stats.update(streaming.leveler.counters());
+        stats.untouched += u64::from(matches!(outcome, Err(BackendError::Frame(_))));
         if failure.is_some() {
             stats.runs_on(streaming.leveler.backend());
         }
-        Ok(Levelled { buffer, time, outcome, failure, misordered, post })
+        Ok(Levelled { buffer, time, outcome, failure, misordered, first_unusable, post })
     }
 
     /// Tells the application what is to be told about a frame, and whether its buffer can go on.
@@ -194,8 +194,14 @@ impl AutoLevels {
                     gst::debug!(CAT, imp = self, "{error}");
                     return Err(flow);
                 }
-                let damaged = gst::BufferFlags::GAP | gst::BufferFlags::CORRUPTED;
-                if matches!(error, BackendError::Frame(_)) && levelled.buffer.flags().intersects(damaged) {
+                if matches!(error, BackendError::Frame(_)) {
+                    if levelled.first_unusable {
+                        gst::element_imp_warning!(
+                            self,
+                            gst::StreamError::Format,
+                            ("A frame passes untouched, as may later ones: {error}")
+                        );
+                    }
                     gst::debug!(CAT, imp = self, "passes untouched: {error}");
                     return Ok(());
                 }
@@ -309,7 +315,8 @@ impl BaseTransformImpl for AutoLevels {
             None => Err(FrameError::Memory("the element is gone".into())),
         });
         *lock(&self.stats) = Stats::default();
-        *lock(&self.streaming) = Some(Streaming { leveler, settings, warned: false, info: None, provider });
+        *lock(&self.streaming) =
+            Some(Streaming { leveler, settings, warned: false, warned_of_frame: false, info: None, provider });
         Ok(())
     }
 
@@ -392,6 +399,7 @@ impl VideoFilterImpl for AutoLevels {
     ) -> Result<(), gst::LoggableError> {
         let (video_info, info) =
             frame_info(incaps).ok_or_else(|| gst::loggable_error!(CAT, "cannot level {incaps}"))?;
+        let mut failure = None;
         let mut guard = lock(&self.streaming);
         let streaming = guard.as_mut().ok_or_else(|| gst::loggable_error!(CAT, "not started"))?;
         if streaming.info.is_some() && *streaming.leveler.info() == info {
@@ -406,7 +414,11 @@ impl VideoFilterImpl for AutoLevels {
                     return Err(gst::loggable_error!(CAT, "{error}"));
                 }
             }
-            lock(&self.stats).begin(streaming.leveler.backend());
+            let mut stats = lock(&self.stats);
+            stats.begin(streaming.leveler.backend());
+            stats.update(streaming.leveler.counters());
+            drop(stats);
+            failure = streaming.leveler.take_failure();
             let (backend, adapter) = streaming.leveler.backend();
             gst::info!(CAT, imp = self, "levels {info} on {backend} ({adapter})");
         }
@@ -414,9 +426,12 @@ impl VideoFilterImpl for AutoLevels {
         // The leveler may be new, and has to be told all settings.
         lock(&self.wanted).changed = true;
         let (on, settings) = (streaming.leveler.backend().0, &streaming.settings);
-        if settings.backend == BackendChoice::Auto && !settings.adapter.is_empty() && on == "cpu" {
-            let adapter = settings.adapter.clone();
-            drop(guard);
+        let named = settings.backend == BackendChoice::Auto && !settings.adapter.is_empty();
+        let adapter = settings.adapter.clone();
+        drop(guard);
+        if let Some(error) = failure {
+            gst::element_imp_warning!(self, gst::ResourceError::Failed, ("{error}; going on with the CPU"));
+        } else if named && on == "cpu" {
             gst::element_imp_warning!(
                 self,
                 gst::ResourceError::NotFound,

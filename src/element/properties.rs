@@ -15,7 +15,7 @@ fn offered() -> impl Iterator<Item = &'static Setting> {
 pub fn specs() -> Vec<glib::ParamSpec> {
     let stats = glib::ParamSpecBoxed::builder::<gst::Structure>("stats")
         .nick("Statistics")
-        .blurb("Frames, backend, adapter, cuts, late frames, failovers, mean times of measure, decide and apply in ns")
+        .blurb("Frames, backend, adapter, cuts, late and untouched frames, failovers, mean times of measure, decide and apply in ns")
         .read_only()
         .build();
     offered().map(spec).chain([stats]).collect()
@@ -25,7 +25,7 @@ fn spec(setting: &'static Setting) -> glib::ParamSpec {
     let mut flags = glib::ParamFlags::READWRITE;
     flags |= match (setting.change, &setting.kind) {
         (Change::Ready, _) => gst::PARAM_FLAG_MUTABLE_READY,
-        (Change::Playing, Kind::Text { .. }) => gst::PARAM_FLAG_MUTABLE_PLAYING,
+        (Change::Playing, Kind::Text { .. } | Kind::Rectangle { .. }) => gst::PARAM_FLAG_MUTABLE_PLAYING,
         (Change::Playing, _) => gst::PARAM_FLAG_MUTABLE_PLAYING | gst::PARAM_FLAG_CONTROLLABLE,
     };
     let (name, nick) = (setting.name, nick(setting.name));
@@ -46,7 +46,9 @@ fn spec(setting: &'static Setting) -> glib::ParamSpec {
             build!(glib::ParamSpecInt64::builder(name).minimum(min).maximum(max).default_value(default))
         }
         Kind::Switch { default } => build!(glib::ParamSpecBoolean::builder(name).default_value(default)),
-        Kind::Text { default } => build!(glib::ParamSpecString::builder(name).default_value(Some(default))),
+        Kind::Text { default } | Kind::Rectangle { default } => {
+            build!(glib::ParamSpecString::builder(name).default_value(Some(default)))
+        }
         Kind::Choice { default, .. } => choice(name, &nick, &blurb, (setting.value_type)(), default, flags),
     }
 }
@@ -93,7 +95,9 @@ pub fn set(settings: &mut Settings, spec: &glib::ParamSpec, value: &glib::Value)
         Kind::Number { .. } => value.get().ok().map(Value::Number),
         Kind::Whole { .. } => value.get().ok().map(Value::Whole),
         Kind::Switch { .. } => value.get().ok().map(Value::Switch),
-        Kind::Text { .. } => value.get().ok().map(|text: Option<String>| Value::Text(text.unwrap_or_default())),
+        Kind::Text { .. } | Kind::Rectangle { .. } => {
+            value.get().ok().map(|text: Option<String>| Value::Text(text.unwrap_or_default()))
+        }
         Kind::Choice { .. } => glib::EnumValue::from_value(value).map(|(_, choice)| Value::Text(choice.nick().into())),
     };
     settings.set(setting.name, value.ok_or_else(unknown)?)

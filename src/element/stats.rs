@@ -15,6 +15,8 @@ pub struct Stats {
     adapter: String,
     /// Frames dropped because they came too late.
     pub late: u64,
+    /// Frames whose memory could not be used, which went on as they came.
+    pub untouched: u64,
 }
 
 impl Stats {
@@ -59,6 +61,7 @@ impl Stats {
             .field("adapter", self.adapter.as_str())
             .field("cuts", total.cuts)
             .field("late", self.late)
+            .field("untouched", self.untouched)
             .field("failovers", total.failovers)
             .field("measure-time", mean(total.measure))
             .field("decide-time", mean(total.decide))

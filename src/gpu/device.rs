@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -36,6 +36,18 @@ pub enum Sharing {
     Copied,
 }
 
+/// What tests make go wrong on a device.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It is lost, as when a driver crashes.
+    Lost,
+    /// It is asked for something invalid.
+    Invalid,
+    /// It answers no more.
+    Silent,
+}
+
 /// An open adapter: one for each adapter in a process, shared by all streams on it.
 pub struct Gpu {
     pub device: wgpu::Device,
@@ -51,6 +63,10 @@ pub struct Gpu {
     submitted: Mutex<u64>,
     /// Submissions that are known to be done.
     done: AtomicU64,
+    /// Whether a wait for it took too long, after which it may be at work still.
+    hung: AtomicBool,
+    /// Whether it is to look like that.
+    silent: AtomicBool,
 }
 
 /// A submission, to be waited for.
@@ -134,6 +150,8 @@ impl Gpu {
             fault,
             submitted: Mutex::new(0),
             done: AtomicU64::new(0),
+            hung: AtomicBool::new(false),
+            silent: AtomicBool::new(false),
         })
     }
 
@@ -175,16 +193,11 @@ impl Gpu {
     /// As [`wait`](Gpu::wait).
     pub fn poll(&self, ticket: &Ticket, stage: &'static str) -> Result<(), BackendError> {
         self.check(stage)?;
-        let poll = |timeout| {
-            let wait = wgpu::PollType::Wait { submission_index: Some(ticket.index.clone()), timeout: Some(timeout) };
-            // wgpu panics when the device is lost during the wait; for a stream that is a reason to go on without it.
-            catch_unwind(AssertUnwindSafe(|| self.device.poll(wait)))
-        };
         let began = Instant::now();
         let polled = loop {
             // Sleeping and waking up again takes longer than most waits.
             let spins = began.elapsed() < self.spin();
-            match poll(if spins { Duration::ZERO } else { self.patience() }) {
+            match self.ask(ticket, if spins { Duration::ZERO } else { self.patience() }) {
                 Ok(Err(wgpu::PollError::Timeout)) if spins => std::hint::spin_loop(),
                 polled => break polled,
             }
@@ -194,11 +207,44 @@ impl Gpu {
                 self.done.fetch_max(ticket.number, Ordering::AcqRel);
                 return self.check(stage);
             }
-            Ok(Err(error)) => error.to_string(),
+            Ok(Err(error)) => {
+                if matches!(error, wgpu::PollError::Timeout) {
+                    self.hung.store(true, Ordering::Release);
+                } else {
+                    // If the error follows from the loss of the device, this makes wgpu say so.
+                    let _ = catch_unwind(AssertUnwindSafe(|| self.device.poll(wgpu::PollType::Poll)));
+                }
+                error.to_string()
+            }
             Err(_) => "the device was lost".into(),
         };
         self.fault.record(reason);
         self.check(stage)
+    }
+
+    /// Asks the device for up to `timeout` whether it is done with the work of `ticket`; `Err` if it is lost.
+    fn ask(
+        &self,
+        ticket: &Ticket,
+        timeout: Duration,
+    ) -> std::thread::Result<Result<wgpu::PollStatus, wgpu::PollError>> {
+        if self.silent.load(Ordering::Acquire) {
+            return Ok(Err(wgpu::PollError::Timeout));
+        }
+        let wait = wgpu::PollType::Wait { submission_index: Some(ticket.index.clone()), timeout: Some(timeout) };
+        // wgpu panics when the device is lost during the wait; for a stream that is a reason to go on without it.
+        catch_unwind(AssertUnwindSafe(|| self.device.poll(wait)))
+    }
+
+    /// Waits until the GPU is done with the work of `ticket`, even if something went wrong on it. False if it does
+    /// not answer: then it may be at work still.
+    pub fn settle(&self, ticket: &Ticket) -> bool {
+        if self.done.load(Ordering::Acquire) >= ticket.number {
+            return true;
+        }
+        // A lost device works no more.
+        !self.hung.load(Ordering::Acquire)
+            && !matches!(self.ask(ticket, self.patience()), Ok(Err(wgpu::PollError::Timeout)))
     }
 
     /// How long a wait keeps the processor busy before it sleeps.
@@ -223,9 +269,18 @@ impl Gpu {
         }
     }
 
-    /// Loses the device, as a driver that crashes does.
-    pub fn lose(&self) {
-        self.device.destroy();
+    /// Makes something go wrong.
+    pub fn make(&self, trouble: Trouble) {
+        match trouble {
+            Trouble::Lost => self.device.destroy(),
+            Trouble::Invalid => {
+                let usage = wgpu::BufferUsages::empty();
+                let descriptor =
+                    wgpu::BufferDescriptor { label: Some("invalid"), size: 4, usage, mapped_at_creation: false };
+                drop(self.device.create_buffer(&descriptor));
+            }
+            Trouble::Silent => self.silent.store(true, Ordering::Release),
+        }
     }
 }
 
@@ -265,7 +320,7 @@ mod tests {
         };
         let open = || Gpu::shared("", true).unwrap_or_else(|error| panic!("{error}"));
         assert!(Arc::ptr_eq(&first, &open()));
-        first.lose();
+        first.make(Trouble::Lost);
         assert!(first.wait(&first.submit(None), "testing").is_err());
         let second = open();
         assert!(!Arc::ptr_eq(&first, &second));

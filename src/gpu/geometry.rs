@@ -2,6 +2,7 @@
 
 use crate::frame::{FrameInfo, Lane, TEXEL};
 use crate::grid::{COLUMNS, Grid, ROWS};
+use crate::window::Window;
 
 use super::memory::Places;
 use super::passes::MOST_PLANES;
@@ -95,8 +96,18 @@ impl Geometry {
         words.extend(edges(&grid.columns, COLUMNS + 1));
         words.extend(edges(&grid.rows, ROWS + 1));
         words.extend([self.quads[MOST_PLANES], 0, 0, 0]);
+        debug_assert_eq!(4 * words.len() as u64, WINDOW_OFFSET);
+        words.extend(window(&Window::whole(info)));
         words
     }
+}
+
+/// Where the window lies in `Stream`, in bytes.
+pub const WINDOW_OFFSET: u64 = 4 * 88;
+
+/// The words of the window in `Stream`.
+pub fn window(window: &Window) -> [u32; 4] {
+    [window.left, window.right, window.top, window.bottom].map(|edge| edge as u32)
 }
 
 /// Invocations along rows of `quads` quads: the power of two that leaves fewest idle, the largest of equals.
@@ -174,7 +185,7 @@ mod tests {
             let info = info(Format::I420, width, height);
             let grid = Grid::new(&info);
             let geometry = Geometry::new(&info, &grid, 256, true).expect("fits");
-            assert_eq!(geometry.stream(&info, &grid).len(), 88);
+            assert_eq!(geometry.stream(&info, &grid).len(), 92);
         }
     }
 

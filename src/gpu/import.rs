@@ -21,14 +21,12 @@ pub fn open(
     adapter: &wgpu::Adapter,
     descriptor: &wgpu::DeviceDescriptor,
 ) -> Option<Result<(wgpu::Device, wgpu::Queue), wgpu::RequestDeviceError>> {
-    let extension = ash::ext::external_memory_host::NAME;
-    // SAFETY: the hal adapter is only asked what it can do and to open a device; nothing of it is destroyed.
-    let adapter_hal = unsafe { adapter.as_hal::<Vulkan>() }?;
-    if !adapter_hal.physical_device_capabilities().supports_extension(extension)
-        || alignment(&adapter_hal) > PAGE as u64
-    {
+    if !can_import(adapter) {
         return None;
     }
+    let extension = ash::ext::external_memory_host::NAME;
+    // SAFETY: the hal adapter is only asked to open a device; nothing of it is destroyed.
+    let adapter_hal = unsafe { adapter.as_hal::<Vulkan>() }?;
     // SAFETY: the callback adds one extension that the adapter supports, and removes nothing.
     let opened = unsafe {
         adapter_hal.open_with_callback(
@@ -42,6 +40,14 @@ pub fn open(
     let opened = opened.ok()?;
     // SAFETY: the device was opened just above from this adapter, with these features.
     Some(unsafe { adapter.create_device_from_hal::<Vulkan>(opened, descriptor) })
+}
+
+/// Whether the adapter runs on Vulkan and its devices can import pages of host memory.
+pub fn can_import(adapter: &wgpu::Adapter) -> bool {
+    // SAFETY: the hal adapter is only asked what it can do.
+    let Some(adapter) = (unsafe { adapter.as_hal::<Vulkan>() }) else { return false };
+    let extension = ash::ext::external_memory_host::NAME;
+    adapter.physical_device_capabilities().supports_extension(extension) && alignment(&adapter) <= PAGE as u64
 }
 
 /// What address and length of imported memory have to be multiples of.

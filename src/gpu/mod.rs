@@ -6,12 +6,14 @@
 //! them at the same time.
 
 mod adapter;
+mod channels;
 mod device;
 mod direct;
 mod geometry;
 mod memory;
 mod overlay;
 mod passes;
+mod pretend;
 mod slot;
 
 use std::sync::Arc;
@@ -20,25 +22,41 @@ pub mod import;
 pub mod pages;
 
 use crate::backend::{Backend, BackendError};
+use crate::colour::Places;
 use crate::frame::{Access, FrameError, FrameInfo, FrameMemory, Plane, Planes, PlanesMut};
 use crate::grid::Grid;
-use crate::levels::curves::Curves;
+use crate::levels::curves::{Curves, Of};
 use crate::levels::statistics::{Chunk, Statistics};
 use crate::overlay::marks::Marks;
+use crate::settings::{BackendChoice, Settings};
+use crate::window::Window;
 
 pub use adapter::{AdapterInfo, AdapterKind, adapters, automatic};
-pub use device::Sharing;
+pub use device::{Sharing, Trouble};
+pub use pretend::pretend;
 
+use channels::Channels;
 use device::{Gpu, Ticket};
 use direct::Direct;
 use geometry::Geometry;
 use memory::Layout;
 use overlay::Overlay;
 use passes::{CODES, MOST_PLANES, Passes};
-use slot::{Slot, Work};
+use slot::{Drawn, Slot, Work};
 
 /// A texel of a texture is a quad: four words of four samples of a row.
 const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
+
+/// Whether the GPU that these settings choose, if any, reads frames on [`Pages`](pages::Pages) where they lie: for
+/// those who give out memory before there is a backend to ask.
+pub fn expects_pages(settings: &Settings) -> bool {
+    let any = match settings.backend {
+        BackendChoice::Cpu => return false,
+        BackendChoice::Gpu => true,
+        BackendChoice::Auto => false,
+    };
+    adapter::find(&settings.adapter, any).is_ok_and(|(_, adapter)| import::can_import(adapter))
+}
 
 /// Opens the GPU backend for frames as described by `info`, with `slots` of them at a time.
 ///
@@ -49,6 +67,9 @@ const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
 /// [`BackendError::NoAdapter`] if none fits, [`BackendError::TooLarge`] if the frames do not fit its limits,
 /// [`BackendError::Gpu`] if it cannot be opened or has no memory for the slots.
 pub fn open(info: &FrameInfo, slots: usize, adapter: &str, any: bool) -> Result<Box<dyn Backend>, BackendError> {
+    if let Some(open) = pretend::find(adapter) {
+        return open(info, slots);
+    }
     let gpu = Gpu::shared(adapter, any)?;
     Ok(Box::new(GpuBackend::new(gpu, info, slots, &Tampering::default())?))
 }
@@ -63,8 +84,8 @@ pub struct Tampering {
     pub threads: Option<u32>,
     /// A piece of the shaders' source and what takes its place.
     pub edit: Option<(&'static str, &'static str)>,
-    /// The device is lost at this submission, counted from 0.
-    pub lost_at: Option<usize>,
+    /// What goes wrong, and at which submission, counted from 0.
+    pub trouble: Option<(usize, Trouble)>,
 }
 
 /// Opens a tampered backend on any adapter.
@@ -83,23 +104,37 @@ struct GpuBackend {
     info: FrameInfo,
     layout: Layout,
     passes: Passes,
-    /// Made when marks are first asked for.
+    /// None for grey formats.
+    places: Option<Places>,
+    /// Each made when it is first asked for.
     overlay: Option<Overlay>,
+    matrix: Option<Overlay>,
+    channels: Option<Channels>,
+    counts_channels: bool,
+    unmarked: Marks,
+    /// What tests change in the shaders.
+    edit: Option<(&'static str, &'static str)>,
     /// The constants of the stream.
     stream: wgpu::Buffer,
+    window: Window,
     slots: Vec<Slot>,
     submissions: usize,
     last: Option<Ticket>,
-    lost_at: Option<usize>,
+    trouble: Option<(usize, Trouble)>,
 }
 
 impl Drop for GpuBackend {
-    /// The GPU may be at work on frames' memory: that must not be given back before it is done.
+    /// The GPU may be at work on frames' memory: that must not be given back before it is done, and never if it does
+    /// not answer.
     fn drop(&mut self) {
         if let Some(last) = &self.last
-            && let Err(error) = self.gpu.wait(last, "closing")
+            && !self.gpu.settle(last)
         {
-            log::debug!("{error}");
+            log::warn!(
+                "the GPU {} does not answer: the memory that it may still use is left to it",
+                self.gpu.info.name
+            );
+            std::mem::forget(std::mem::take(&mut self.slots));
         }
     }
 }
@@ -109,10 +144,7 @@ impl GpuBackend {
         let grid = Grid::new(info);
         let threads = gpu.limits.max_compute_invocations_per_workgroup;
         let (layout, geometry) = fit(&gpu, info, &grid, how.threads.unwrap_or(threads), slots > 1)?;
-        let edit = |source: &str| match how.edit {
-            Some((from, to)) => source.replace(from, to),
-            None => source.to_owned(),
-        };
+        let edit = |source: &str| edited(source, how.edit);
         let (passes, stream, slots) = gpu.create("preparing", |gpu| {
             let passes = Passes::new(gpu, info, &geometry, edit);
             let stream = passes::constants(gpu, &geometry.stream(info, &grid));
@@ -125,14 +157,25 @@ impl GpuBackend {
             info: info.clone(),
             layout,
             passes,
+            places: Places::find(info),
             overlay: None,
+            matrix: None,
+            channels: None,
+            counts_channels: false,
+            unmarked: Marks::none(info.planes.len()),
+            edit: how.edit,
             stream,
+            window: Window::whole(info),
             slots,
             submissions: 0,
             last: None,
-            lost_at: how.lost_at,
+            trouble: how.trouble,
         })
     }
+}
+
+fn edited(source: &str, edit: Option<(&str, &str)>) -> String {
+    edit.map_or_else(|| source.to_owned(), |(from, to)| source.replace(from, to))
 }
 
 /// How the frames lie in memory and are cut into workgroups, if they fit the adapter's limits.
@@ -183,12 +226,34 @@ impl Backend for GpuBackend {
         self.slots.len()
     }
 
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
+        let window = window.within(&self.info);
+        if window != self.window {
+            // What is noted was to be measured in the window so far.
+            self.flush()?;
+            let words = geometry::window(&window);
+            self.gpu.queue.write_buffer(&self.stream, geometry::WINDOW_OFFSET, bytemuck::cast_slice(&words));
+            self.window = window;
+        }
+        Ok(())
+    }
+
+    fn count_channels(&mut self, count: bool) {
+        self.counts_channels = count;
+    }
+
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
         const STAGE: &str = "measuring";
         let planes = memory.input();
         self.info.check(&planes)?;
         let slot = &mut self.slots[slot];
         slot.statistics.reclaim(&self.gpu, STAGE)?;
+        if let (None, true, Some(places)) = (&self.channels, self.counts_channels, &self.places) {
+            let edit = |source: &str| edited(source, self.edit);
+            let make = |gpu: &Gpu| Channels::new(gpu, &self.info, places, self.passes.threads(), edit);
+            self.channels = Some(self.gpu.create("preparing", make)?);
+        }
+        slot.count(&self.gpu, self.channels.as_ref().filter(|_| self.counts_channels), &self.stream)?;
         let (gpu, passes) = (&self.gpu, &self.passes);
         slot.source = Direct::find(gpu, &self.info, planes.iter().copied(), false, |places, words| {
             passes.bind_source(gpu, places, words)
@@ -208,6 +273,10 @@ impl Backend for GpuBackend {
         }
         let slot = &mut self.slots[slot];
         slot.statistics.read(&self.gpu, "measuring", |bytes| unpack(bytes, statistics))?;
+        statistics.forget_channels();
+        if let Some(counting) = slot.counting() {
+            counting.read(&self.gpu, statistics)?;
+        }
         slot.measure = Work::None;
         Ok(())
     }
@@ -235,14 +304,21 @@ impl Backend for GpuBackend {
         }
         slot.curves.write(&self.gpu, STAGE, |buffer| pack(curves, buffer))?;
         slot.unmark();
-        if let Some(marks) = marks {
-            if self.overlay.is_none() {
-                let make = |gpu: &Gpu| Overlay::new(gpu, &self.info, passes.destination());
-                self.overlay = Some(gpu.create("preparing", make)?);
-            }
-            if let Some(overlay) = &self.overlay {
-                slot.mark(gpu, overlay, &self.stream, marks)?;
-            }
+        let places = self.places.as_ref().filter(|_| curves.of == Of::Channels && !self.info.format.is_rgb());
+        let (drawn, pass) =
+            if places.is_some() { (Drawn::Matrix, &mut self.matrix) } else { (Drawn::Overlay, &mut self.overlay) };
+        if places.is_some() || marks.is_some() {
+            let made = match pass.take() {
+                Some(made) => made,
+                None => gpu.create("preparing", |gpu| match places {
+                    Some(places) => {
+                        let edit = |source: &str| edited(source, self.edit);
+                        Overlay::mixing(gpu, &self.info, places, passes.destination(), edit)
+                    }
+                    None => Overlay::new(gpu, &self.info, passes.destination()),
+                })?,
+            };
+            slot.mark(gpu, pass.insert(made), &self.stream, marks.unwrap_or(&self.unmarked), drawn)?;
         }
         slot.apply = Work::Noted;
         Ok(())
@@ -254,8 +330,8 @@ impl Backend for GpuBackend {
             return Ok(());
         }
         self.gpu.check(STAGE)?;
-        if self.lost_at == Some(self.submissions) {
-            self.gpu.lose();
+        if let Some((_, trouble)) = self.trouble.filter(|(at, _)| *at == self.submissions) {
+            self.gpu.make(trouble);
         }
         self.submissions += 1;
         let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
@@ -265,10 +341,11 @@ impl Backend for GpuBackend {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         // wgpu puts the barriers for what a pass uses first ahead of it, so none lies between these two lines.
         self.slots.iter().for_each(|slot| slot.record_measure(&self.passes, &mut pass));
-        let overlay = self.overlay.as_ref();
-        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, overlay, &mut pass, false));
-        self.slots.iter().for_each(|slot| slot.record_reduce(&self.passes, &mut pass));
-        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, overlay, &mut pass, true));
+        let drawn = (self.overlay.as_ref(), self.matrix.as_ref());
+        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, drawn, &mut pass, false));
+        let channels = self.channels.as_ref();
+        self.slots.iter().for_each(|slot| slot.record_reduce(&self.passes, channels, &mut pass));
+        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, drawn, &mut pass, true));
         drop(pass);
         for slot in &mut self.slots {
             slot.record_after(&mut encoder);

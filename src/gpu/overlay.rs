@@ -1,9 +1,12 @@
-//! The pass that applies a frame with marks, in place of the usual one. Made when marks are first asked for.
+//! The passes that apply a frame with marks, or with curves of R, G and B, in place of the usual one. Made when they
+//! are first asked for.
 
+use crate::colour::Places;
 use crate::frame::{FrameInfo, TEXEL};
 use crate::overlay::marks::Marks;
 use crate::overlay::most_texels;
 
+use super::channels::matrix_constants;
 use super::device::{Gpu, Ticket};
 use super::geometry::QUAD;
 use super::memory::Upload;
@@ -29,20 +32,42 @@ pub struct Drawing {
 }
 
 impl Overlay {
-    /// Compiles the pass for frames as described by `info`.
+    /// Compiles the pass for frames as described by `info` with curves for their samples.
     pub fn new(gpu: &Gpu, info: &FrameInfo, destination: &wgpu::BindGroupLayout) -> Overlay {
-        let (name, source) = SHADERS[4];
+        Overlay::compile(gpu, info, destination, SHADERS[4].0, SHADERS[4].1.to_owned(), &[])
+    }
+
+    /// Compiles the pass for frames with chroma, whose samples lie at `places`, with curves of R, G and B.
+    pub fn mixing(
+        gpu: &Gpu,
+        info: &FrameInfo,
+        places: &Places,
+        destination: &wgpu::BindGroupLayout,
+        edit: impl Fn(&str) -> String,
+    ) -> Overlay {
+        let (name, source) = SHADERS[7];
+        Overlay::compile(gpu, info, destination, name, edit(source), &matrix_constants(info, places))
+    }
+
+    fn compile(
+        gpu: &Gpu,
+        info: &FrameInfo,
+        destination: &wgpu::BindGroupLayout,
+        name: &str,
+        source: String,
+        constants: &[(&str, f64)],
+    ) -> Overlay {
         let across = info.planes.iter().map(|shape| shape.samples.div_ceil(QUAD * TEXEL)).max().unwrap_or(0);
         let down = info.planes.iter().map(|shape| shape.rows).max().unwrap_or(0);
         let [across, down] = [across.div_ceil(WORKGROUP[0]), down.div_ceil(WORKGROUP[1])];
         Overlay {
-            pass: pass(gpu, name, source.to_owned(), OVERLAY, Some(destination), &[]),
+            pass: pass(gpu, name, source, OVERLAY, Some(destination), constants),
             workgroups: [across as u32, down as u32, info.planes.len() as u32],
             bytes: 4 * (PLANE_WORDS * MOST_PLANES + 2 * most_texels(info)),
         }
     }
 
-    /// Room for the marks of a slot with these textures and curves.
+    /// Room for the marks of a slot with these textures and curves, for any of these passes.
     pub fn drawing(
         &self,
         gpu: &Gpu,

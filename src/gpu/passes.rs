@@ -34,12 +34,15 @@ macro_rules! frame_shader {
 }
 
 /// Name and source of the shaders. The name is that of the entry point too.
-pub const SHADERS: [(&str, &str); 5] = [
+pub const SHADERS: [(&str, &str); 8] = [
     ("histogram", frame_shader!("shared/read.wgsl", "shared/slot.wgsl", "histogram.wgsl")),
     ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
     ("reduce", shader!("shared/stream.wgsl", "shared/slot.wgsl", "reduce.wgsl")),
     ("apply", frame_shader!("shared/write.wgsl", "shared/planes.wgsl", "apply.wgsl")),
-    ("overlay", frame_shader!("shared/write.wgsl", "overlay.wgsl")),
+    ("overlay", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", "overlay.wgsl")),
+    ("channels", shader!("shared/stream.wgsl", "shared/sites.wgsl", "channels.wgsl")),
+    ("totals", shader!("totals.wgsl")),
+    ("matrix", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", "shared/sites.wgsl", "matrix.wgsl")),
 ];
 
 /// What a binding is.
@@ -140,6 +143,11 @@ impl Passes {
         &self.destination
     }
 
+    /// Invocations of a workgroup.
+    pub fn threads(&self) -> u32 {
+        self.geometry.threads
+    }
+
     /// Binds memory that a frame is read from, its planes at `places`.
     pub fn bind_source(&self, gpu: &Gpu, places: &Places, words: &wgpu::Buffer) -> wgpu::BindGroup {
         let places = constants(gpu, &geometry::memory(places));
@@ -173,7 +181,8 @@ impl Passes {
 }
 
 impl Pass {
-    fn dispatch(
+    /// Records a dispatch of so many workgroups.
+    pub fn dispatch(
         &self,
         pass: &mut wgpu::ComputePass,
         group: &wgpu::BindGroup,

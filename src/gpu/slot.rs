@@ -5,6 +5,7 @@ use crate::frame::{FrameInfo, TEXEL};
 use crate::overlay::marks::Marks;
 
 use super::TEXTURE_FORMAT;
+use super::channels::{Channels, Counting};
 use super::device::{Gpu, Ticket};
 use super::direct::Direct;
 use super::geometry::{Geometry, QUAD};
@@ -43,9 +44,21 @@ pub struct Slot {
     /// The submission that applies.
     applying: Option<Ticket>,
     textures: [wgpu::TextureView; MOST_PLANES],
-    /// Room for marks, once there were some, and whether the frame at hand has any.
+    /// Room for marks, once it was needed, and the pass that takes the usual one's place for the frame at hand.
     drawing: Option<Drawing>,
-    marked: bool,
+    drawn: Option<Drawn>,
+    /// Room for the counts of channels, once they were asked for, and whether those of the frame at hand are.
+    counting: Option<Counting>,
+    counts: bool,
+}
+
+/// What applies a frame in place of the usual pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// As usual, but to what marks say.
+    Overlay,
+    /// Curves of R, G and B.
+    Matrix,
 }
 
 /// Room for a frame that is copied, bound to be read or written.
@@ -96,11 +109,13 @@ impl Slot {
             applying: None,
             textures,
             drawing: None,
-            marked: false,
+            drawn: None,
+            counting: None,
+            counts: false,
         }
     }
 
-    /// Takes the marks of the frame that is applied next.
+    /// Takes the marks of the frame that is applied next, and the pass to apply it.
     ///
     /// # Errors
     /// If the GPU fails or has no memory for them.
@@ -110,6 +125,7 @@ impl Slot {
         overlay: &Overlay,
         stream: &wgpu::Buffer,
         marks: &Marks,
+        drawn: Drawn,
     ) -> Result<(), BackendError> {
         if self.drawing.is_none() {
             let make = |gpu: &Gpu| overlay.drawing(gpu, stream, &self.textures, self.curves.bound());
@@ -117,19 +133,37 @@ impl Slot {
         }
         if let Some(drawing) = &mut self.drawing {
             drawing.write(gpu, marks)?;
-            self.marked = true;
+            self.drawn = Some(drawn);
         }
         Ok(())
     }
 
-    /// Notes that the frame that is applied next has no marks.
+    /// Notes that the frame that is applied next takes the usual pass.
     pub fn unmark(&mut self) {
-        self.marked = false;
+        self.drawn = None;
+    }
+
+    /// Notes whether the channels of the frame that is measured next are counted, by `channels`.
+    ///
+    /// # Errors
+    /// If the GPU fails or has no memory for them.
+    pub fn count(&mut self, gpu: &Gpu, channels: Option<&Channels>, stream: &wgpu::Buffer) -> Result<(), BackendError> {
+        self.counts = channels.is_some();
+        if let (Some(channels), None) = (channels, &self.counting) {
+            let make = |gpu: &Gpu| channels.counting(gpu, stream, &self.textures);
+            self.counting = Some(gpu.create("measuring", make)?);
+        }
+        self.counting().map_or(Ok(()), |counting| counting.reclaim(gpu))
+    }
+
+    /// The counts of the frame at hand, if there are any.
+    pub fn counting(&mut self) -> Option<&mut Counting> {
+        self.counting.as_mut().filter(|_| self.counts)
     }
 
     /// The marks of the frame at hand, if it has any.
     fn marked(&mut self) -> Option<&mut Drawing> {
-        self.drawing.as_mut().filter(|_| self.marked)
+        self.drawing.as_mut().filter(|_| self.drawn.is_some())
     }
 
     /// Where an input is copied to, for the GPU to read.
@@ -195,9 +229,12 @@ impl Slot {
     }
 
     /// Records the sum of the counts if the measurement is noted.
-    pub fn record_reduce(&self, passes: &Passes, pass: &mut wgpu::ComputePass) {
+    pub fn record_reduce(&self, passes: &Passes, channels: Option<&Channels>, pass: &mut wgpu::ComputePass) {
         if self.measure == Work::Noted {
             passes.reduce(pass, &self.bound);
+            if let (Some(channels), Some(counting), true) = (channels, &self.counting, self.counts) {
+                channels.record(pass, counting);
+            }
         }
     }
 
@@ -206,15 +243,16 @@ impl Slot {
     pub fn record_apply(
         &self,
         passes: &Passes,
-        overlay: Option<&Overlay>,
+        (overlay, matrix): (Option<&Overlay>, Option<&Overlay>),
         pass: &mut wgpu::ComputePass,
         measured: bool,
     ) {
         if let (Work::Noted, Some(destination)) = (self.apply, self.destination())
             && (self.measure == Work::Noted) == measured
         {
-            match (overlay, &self.drawing) {
-                (Some(overlay), Some(drawing)) if self.marked => overlay.apply(pass, drawing, destination),
+            let drawn = self.drawn.and_then(|drawn| if drawn == Drawn::Overlay { overlay } else { matrix });
+            match (drawn, &self.drawing) {
+                (Some(drawn), Some(drawing)) => drawn.apply(pass, drawing, destination),
                 _ => passes.apply(pass, &self.bound, destination),
             }
         }
@@ -224,6 +262,9 @@ impl Slot {
     pub fn record_after(&mut self, encoder: &mut wgpu::CommandEncoder) {
         if self.measure == Work::Noted {
             self.statistics.record(encoder);
+            if let Some(counting) = self.counting() {
+                counting.record_after(encoder);
+            }
         }
         if let (Work::Noted, None, Some(output)) = (self.apply, &self.destination, &mut self.output) {
             output.buffer.record(encoder);
@@ -237,6 +278,9 @@ impl Slot {
                 input.buffer.submitted(submission);
             }
             self.statistics.submitted(submission);
+            if let Some(counting) = self.counting() {
+                counting.submitted(submission);
+            }
             self.measure = Work::Sent;
         }
         if self.apply == Work::Noted {

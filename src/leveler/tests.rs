@@ -2,6 +2,7 @@ use std::collections::HashSet;
 
 use super::*;
 use crate::frame::{Access, Format, FrameError, LumaWeights, Plane, PlaneMut, Planes, Range};
+use crate::window::Window;
 
 /// A small grey frame in two pieces of memory.
 struct Grey {
@@ -31,8 +32,11 @@ fn info() -> FrameInfo {
     FrameInfo::new(Format::Gray8, WIDTH, 20, Range::FULL, LumaWeights::BT709)
 }
 
+/// Every second run of three frames has black bars.
 fn frame(seed: usize) -> Grey {
-    let input = (0..WIDTH * 20).map(|i| (60 + (i * 7 + seed * 13) % 90) as u8).collect();
+    let is_black = |i: usize| seed / 3 % 2 == 1 && !(3..17).contains(&(i / WIDTH));
+    let code = |i: usize| if is_black(i) { 1 } else { (60 + (i * 7 + seed * 13) % 90) as u8 };
+    let input = (0..WIDTH * 20).map(code).collect();
     Grey { input, output: vec![0; WIDTH * 20], deny: false }
 }
 
@@ -62,6 +66,13 @@ impl Backend for Failing {
     }
     fn slots(&self) -> usize {
         self.cpu.slots()
+    }
+    fn set_window(&mut self, window: Window) -> Result<(), BackendError> {
+        self.cpu.set_window(window)
+    }
+
+    fn count_channels(&mut self, count: bool) {
+        self.cpu.count_channels(count);
     }
     fn measure(&mut self, slot: usize, memory: &mut dyn FrameMemory) -> Result<(), BackendError> {
         self.call("measure")?;
@@ -182,6 +193,19 @@ fn off_and_strength_zero_measure_and_leave_the_frame_alone() {
         assert!(!outcome.changed);
         assert_eq!(outcome.histogram.unwrap().iter().sum::<u32>(), (WIDTH * 20) as u32);
         assert_eq!(done.memory.output, vec![0; WIDTH * 20], "no output is written");
+    }
+}
+
+#[test]
+fn bars_do_not_vote() {
+    let mut leveler = Leveler::with_backend(&info(), &Settings::default(), cpu(&info(), 0), 0);
+    leveler.keep_histograms(true);
+    for seed in 0..8 {
+        leveler.submit(frame(seed), timing(seed));
+        let outcome = leveler.receive().unwrap().outcome.unwrap();
+        let rows = if (3..6).contains(&seed) { 14 } else { 20 };
+        assert_eq!(outcome.histogram.unwrap().iter().sum::<u32>(), (WIDTH * rows) as u32, "frame {seed}");
+        assert!((outcome.report.black - 60.0).abs() < 2.0, "{:?}", outcome.report);
     }
 }
 

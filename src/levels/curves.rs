@@ -4,21 +4,38 @@ use crate::frame::Range;
 
 use super::points::unit;
 
+/// What the curves of a frame are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Of {
+    /// The samples of the format: luma, Cb and Cr, or red, green and blue.
+    #[default]
+    Samples,
+    /// Red, green and blue in luma's codes, even where samples are luma and chroma.
+    Channels,
+}
+
 /// Tables for the three curves of a frame (luma, Cb, Cr or red, green, blue): entry x is the output of code x.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Curves {
     pub tables: [Vec<u16>; 3],
+    pub of: Of,
 }
 
 impl Curves {
+    /// Curves for the samples of the format.
+    pub fn new(tables: [Vec<u16>; 3]) -> Curves {
+        Curves { tables, of: Of::Samples }
+    }
+
     /// Curves that leave every sample as it is.
     pub fn identity(codes: usize) -> Curves {
         let line: Vec<u16> = (0..codes).map(|code| code as u16).collect();
-        Curves { tables: [line.clone(), line.clone(), line] }
+        Curves::new([line.clone(), line.clone(), line])
     }
 
     /// Makes the curves leave every sample as it is.
     pub fn set_identity(&mut self) {
+        self.of = Of::Samples;
         for table in &mut self.tables {
             table.iter_mut().enumerate().for_each(|(code, out)| *out = code as u16);
         }
@@ -52,11 +69,6 @@ impl Drawer {
         let neutral = f64::from(self.range.neutral) / unit;
         let (low, high) = (f64::from(self.range.black) / unit, f64::from(top) / unit);
         self.draw(table, (self.range.black, top), |x| (neutral + gain * (x - neutral)).max(low).min(high));
-    }
-
-    /// Leaves the codes as they are.
-    pub fn identity(&self, table: &mut [u16]) {
-        self.draw(table, (self.range.black, self.range.white), |x| x);
     }
 
     fn draw(&self, table: &mut [u16], (first, last): (u16, u16), tone: impl Fn(f64) -> f64) {

@@ -36,8 +36,16 @@ impl Look {
         Look { means, weights, outline: [0.0; OUTLINE_LEN], quantiles: [0.0; QUANTILES], ends, mean: 0.0 }
     }
 
-    /// Takes a frame in. `unit` is codes for one 8-bit code; the outermost `clip` shares are let go.
-    pub fn fill(&mut self, distribution: &Distribution, chunks: &[Chunk], unit: f64, clip: (f64, f64)) {
+    /// Takes a frame in, of which the chunks vote that `speaks` says. `unit` is codes for one 8-bit code; the outermost
+    /// `clip` shares are let go.
+    pub fn fill(
+        &mut self,
+        distribution: &Distribution,
+        chunks: &[Chunk],
+        speaks: &[bool],
+        unit: f64,
+        clip: (f64, f64),
+    ) {
         self.outline = OUTLINE.map(|share| distribution.quantile(share));
         for (i, level) in self.quantiles.iter_mut().enumerate() {
             *level = distribution.quantile((i as f64 + 0.5) / QUANTILES as f64);
@@ -48,7 +56,11 @@ impl Look {
         self.means.clear();
         self.means.extend(chunks.iter().map(|chunk| f64::from(chunk.sum) / f64::from(chunk.count.max(1)) / unit));
         self.weights.clear();
-        self.weights.extend(chunks.iter().map(|chunk| f64::from(chunk.count) / f64::from(fullest)));
+        let weight = |(i, chunk): (usize, &Chunk)| match speaks.get(i) {
+            Some(false) => 0.0,
+            _ => f64::from(chunk.count) / f64::from(fullest),
+        };
+        self.weights.extend(chunks.iter().enumerate().map(weight));
     }
 }
 

@@ -34,7 +34,7 @@ const HURRY: f64 = 8.0;
 /// What is some of it: nothing below the first share, fully from the second on.
 const SOME: (f64, f64) = (0.1, 0.3);
 /// What is too dark, in codes.
-const DARK: (f64, f64) = (4.0, 12.0);
+const DARK: (f64, f64) = (1.0, 6.0);
 
 /// What the memory works by in one frame.
 #[derive(Clone, Copy, Debug)]

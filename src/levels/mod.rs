@@ -3,14 +3,17 @@
 //! Pure and deterministic: no GPU, no pipeline, no clock of its own. Within, levels are in 8-bit codes at every
 //! depth, and times in seconds of running time.
 //!
-//! [`points`] finds where the levels of a frame lie, `look` is what is kept of a frame, `exposure` tells whether the
-//! light changed, `cut` whether the scene did, `memory` holds the levels over time, `stretch`, `equalize` and
-//! `tone` make a tone of them, and [`curves`] draws it into tables.
+//! [`framing`] says which part of a picture votes, [`points`] finds where the levels of a frame lie, `look` is what is
+//! kept of a frame, `exposure` tells whether the light changed, `cut` whether the scene did, `memory` holds the levels
+//! over time and `cast` those of the channels against luma's, `stretch`, `equalize` and `tone` make a tone of them,
+//! and [`curves`] draws it into tables.
 
+mod cast;
 pub mod curves;
 mod cut;
 mod equalize;
 mod exposure;
+pub mod framing;
 mod look;
 mod memory;
 mod normal;
@@ -24,7 +27,9 @@ mod tone;
 use crate::frame::{FrameInfo, Lane};
 use crate::grid::Grid;
 use crate::settings::{Chroma, Mode, Settings};
-use curves::{Curves, Drawer};
+use crate::window::Window;
+use cast::{Cast, Pace};
+use curves::{Curves, Drawer, Of};
 use equalize::Warp;
 use exposure::Fitter;
 use look::{Look, QUANTILES};
@@ -80,8 +85,12 @@ pub struct Levels {
     reference: Look,
     /// Seconds since the reference.
     since: f64,
+    cast: Cast,
     /// The clipping that the held ends were made with.
     clip: (f64, f64),
+    window: Window,
+    /// Which chunks speak for the window.
+    speaks: Vec<bool>,
     now: Look,
     distribution: Distribution,
     fitter: Fitter,
@@ -99,10 +108,21 @@ impl Levels {
             held: None,
             reference: Look::new(),
             since: 0.0,
+            cast: Cast::default(),
             clip: (0.0, 0.0),
+            window: Window::whole(info),
+            speaks: vec![true; Grid::new(info).chunks()],
             now: Look::new(),
             distribution: Distribution::default(),
             fitter: Fitter::new(Grid::new(info).across()),
+        }
+    }
+
+    /// Tells which part of the picture votes in the frames to come, those that it was measured in.
+    pub fn set_window(&mut self, window: Window) {
+        if window != self.window {
+            self.speaks = window.chunks(&Grid::new(&self.info));
+            self.window = window;
         }
     }
 
@@ -111,9 +131,13 @@ impl Levels {
     /// A frame without votes is levelled as the one before it. If time goes back, or jumps by more than about a
     /// second, the levels start afresh.
     pub fn decide(&mut self, statistics: &Statistics, settings: &Settings, time: Option<f64>) -> &Decision {
-        match self.clock.advance(time) {
+        let delta = self.clock.advance(time);
+        match delta {
             Some(delta) => self.since += delta,
-            None => self.held = None,
+            None => {
+                self.held = None;
+                self.cast.reset();
+            }
         }
         let range = self.info.range;
         if !self.distribution.fill(&statistics.luma, &range) {
@@ -126,9 +150,10 @@ impl Levels {
             return self.unmoved();
         }
         let clip = (share(settings.clip_low / 100.0, 0.25), share(settings.clip_high / 100.0, 0.25));
-        self.now.fill(&self.distribution, &statistics.chunks, unit(&range), clip);
+        self.now.fill(&self.distribution, &statistics.chunks, &self.speaks, unit(&range), clip);
         let tuning = self.tuning(settings);
         let (memory, change) = self.remember(settings, clip, &tuning);
+        self.step_cast(statistics, settings, &tuning, &memory, (delta.unwrap_or(0.0), change.cut));
         self.draw(settings, &tuning, &memory);
         self.decision.report.exposure = change.exposure;
         self.decision.report.cut = change.cut;
@@ -142,7 +167,9 @@ impl Levels {
 
     /// Forgets all frames so far: the next one starts afresh.
     pub fn reset(&mut self) {
+        let window = self.window;
         *self = Levels::new(&self.info);
+        self.set_window(window);
     }
 
     fn unmoved(&mut self) -> &Decision {
@@ -188,6 +215,29 @@ impl Levels {
         (memory, change)
     }
 
+    /// Brings the cast up to the present frame, which came `delta` seconds after the one before.
+    fn step_cast(
+        &mut self,
+        statistics: &Statistics,
+        settings: &Settings,
+        tuning: &Tuning,
+        memory: &Memory,
+        (delta, cut): (f64, f64),
+    ) {
+        if independence(settings, &self.info) <= 0.0 {
+            self.cast.reset();
+            return;
+        }
+        let pace = Pace {
+            time: if tuning.pace > 0.0 { delta / tuning.pace } else { f64::INFINITY },
+            cut,
+            held: memory.ends,
+            full: tuning.target.span(),
+            max_gain: tuning.max_gain,
+        };
+        self.cast.step(&statistics.channels, &self.info.range, self.clip, &pace);
+    }
+
     /// Draws the curves that the memory and the settings ask for.
     fn draw(&mut self, settings: &Settings, tuning: &Tuning, memory: &Memory) {
         let range = self.info.range;
@@ -198,31 +248,41 @@ impl Levels {
         report.gain = line.gain;
 
         let drawer = Drawer { range, strength: share(settings.strength, 1.0) };
-        let [luma, second, third] = &mut curves.tables;
-        let chroma_gain = match settings.mode {
-            Mode::Off => {
-                drawer.identity(luma);
-                1.0
+        if settings.mode == Mode::Off {
+            curves.set_identity();
+            return;
+        }
+        let warp = (settings.mode == Mode::Equalize)
+            .then(|| Warp::new(memory.ends, &memory.quantiles, memory.gain, tuning.max_gain));
+        let spread = |x: f64| line.at(warp.as_ref().map_or(x, |warp| warp.at(x)));
+        let median = spread((memory.quantiles[QUANTILES / 2 - 1] + memory.quantiles[QUANTILES / 2]) / 2.0);
+        let moved = share(settings.midtone, 1.0) * line.effect;
+        let midtone = Midtone::new(tuning.target, median, moved, tone::most_slope(memory.gain, tuning.max_gain));
+        let tone = |x: f64| midtone.at(spread(x));
+
+        let [first, second, third] = &mut curves.tables;
+        let independence = independence(settings, &self.info);
+        curves.of = Of::Samples;
+        if independence > 0.0 {
+            // A line of its own for each channel, and then what the tone does beyond luma's.
+            let ends = self.cast.ends(memory.ends, tuning.nominal, independence);
+            for (table, ends) in [first, second, third].into_iter().zip(ends) {
+                let own = Line::new(ends, tuning.target, tuning.nominal, tuning.max_gain);
+                drawer.luma(table, |x| tone(if own == line { x } else { line.before(own.at(x)) }));
             }
-            Mode::Stretch | Mode::Equalize => {
-                let warp = (settings.mode == Mode::Equalize)
-                    .then(|| Warp::new(memory.ends, &memory.quantiles, memory.gain, tuning.max_gain));
-                let spread = |x: f64| line.at(warp.as_ref().map_or(x, |warp| warp.at(x)));
-                let median = spread((memory.quantiles[QUANTILES / 2 - 1] + memory.quantiles[QUANTILES / 2]) / 2.0);
-                let share = share(settings.midtone, 1.0) * line.effect;
-                let most = tone::most_slope(memory.gain, tuning.max_gain);
-                let midtone = Midtone::new(tuning.target, median, share, most);
-                let tone = |x: f64| midtone.at(spread(x));
-                drawer.luma(luma, tone);
-                tone::colour_gain(&memory.quantiles, &line, tuning.nominal, tone)
+            if !self.info.format.is_rgb() {
+                curves.of = Of::Channels;
             }
-        };
+            return;
+        }
+        drawer.luma(first, tone);
         if self.info.format.is_rgb() {
-            second.clone_from(luma);
-            third.clone_from(luma);
+            second.clone_from(first);
+            third.clone_from(first);
         } else {
             let follows = settings.chroma == Chroma::Follow && has_chroma(&self.info);
-            drawer.chroma(second, if follows { chroma_gain } else { 1.0 });
+            let gain = tone::colour_gain(&memory.quantiles, &line, tuning.nominal, tone);
+            drawer.chroma(second, if follows { gain } else { 1.0 });
             third.clone_from(second);
         }
     }
@@ -252,6 +312,16 @@ impl Clock {
             Some(delta)
         }
     }
+}
+
+/// Whether the channels of such frames may have levels of their own: those of 8-bit formats with colours.
+pub fn has_channels(info: &FrameInfo) -> bool {
+    info.range.max == 255 && (info.format.is_rgb() || has_chroma(info))
+}
+
+/// How far the channels have levels of their own.
+fn independence(settings: &Settings, info: &FrameInfo) -> f64 {
+    if has_channels(info) { share(settings.independence, 1.0) } else { 0.0 }
 }
 
 fn has_chroma(info: &FrameInfo) -> bool {

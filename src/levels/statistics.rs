@@ -9,6 +9,9 @@ pub struct Chunk {
     pub count: u32,
 }
 
+/// Tables of [`Statistics::channels`].
+pub const CHANNELS: usize = 4;
+
 /// Histogram and chunk sums of one frame. Both backends give exactly the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
@@ -16,12 +19,20 @@ pub struct Statistics {
     pub luma: Vec<u32>,
     /// The chunks, row by row.
     pub chunks: Vec<Chunk>,
+    /// Sites at each code of their mean luma, and of R, G and B in luma's codes: where chroma is subsampled a site is
+    /// the pixels that share a sample, else a pixel. Empty unless they were asked for, and of grey formats.
+    pub channels: [Vec<u32>; CHANNELS],
 }
 
 impl Statistics {
     /// Statistics of a frame without a vote, of the right shape.
     pub fn empty(codes: usize, chunks: usize) -> Statistics {
-        Statistics { luma: vec![0; codes], chunks: vec![Chunk::default(); chunks] }
+        Statistics { luma: vec![0; codes], chunks: vec![Chunk::default(); chunks], channels: Default::default() }
+    }
+
+    /// Empties the tables of the channels.
+    pub fn forget_channels(&mut self) {
+        self.channels.iter_mut().for_each(Vec::clear);
     }
 
     /// Pixels that voted.

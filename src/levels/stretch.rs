@@ -72,6 +72,11 @@ impl Line {
     pub fn at(&self, x: f64) -> f64 {
         (self.gain * x + self.offset).max(self.floor).min(self.ceiling)
     }
+
+    /// The level that the line takes to `y`.
+    pub fn before(&self, y: f64) -> f64 {
+        (y - self.offset) / self.gain
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! They are counted here for both backends, on rows spread evenly over the frame: about a hundred thousand pixels
 //! tell as much as all of them. Pixels of formats with chroma are turned into R, G and B in luma's codes.
 
+use crate::colour::Matrix;
 use crate::frame::{FrameInfo, Lane, Planes};
 
-use super::colour::Inverse;
 use super::sites::Sites;
 
 /// About how many pixels are counted.
@@ -59,7 +59,7 @@ impl Place {
 pub struct Channels {
     places: Option<[Place; 3]>,
     alpha: Option<Place>,
-    inverse: Option<Inverse>,
+    matrix: Option<Matrix>,
     counts: Counts,
 }
 
@@ -76,7 +76,7 @@ impl Channels {
         Channels {
             places,
             alpha: find(Lane::Alpha),
-            inverse: (!info.format.is_rgb()).then(|| Inverse::new(info)),
+            matrix: (!info.format.is_rgb()).then(|| Matrix::new(info)),
             counts: [[0; 256]; 3],
         }
     }
@@ -99,8 +99,8 @@ impl Channels {
                     continue;
                 }
                 let [a, b, c] = [0, 1, 2].map(|lane| places[lane].sample(rows[lane], x));
-                let channels = match &self.inverse {
-                    Some(inverse) => inverse.channels(a, b, c),
+                let channels = match &self.matrix {
+                    Some(matrix) => matrix.channels(a, b, c),
                     None => [a, b, c].map(usize::from),
                 };
                 self.counts.iter_mut().zip(channels).for_each(|(counts, code)| counts[code] += 1);

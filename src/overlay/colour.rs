@@ -1,5 +1,6 @@
-//! Colours as samples of a format, and back, in whole numbers.
+//! Colours as samples of a format, in whole numbers.
 
+use crate::colour::{rounded, spans};
 use crate::frame::{FrameInfo, Lane, LumaWeights, Range};
 
 use super::canvas::{OPAQUE, Paint};
@@ -12,13 +13,6 @@ const ONE: i64 = 1 << 16;
 pub struct Conversion {
     range: Range,
     weights: [i64; 3],
-}
-
-/// Codes from black to white, and the codes that chroma spans.
-fn spans(range: &Range) -> (i64, i64) {
-    let luma = i64::from(range.white) - i64::from(range.black);
-    let chroma = if range.black == 0 { luma } else { (luma * 224 + 109) / 219 };
-    (luma, chroma)
 }
 
 impl Conversion {
@@ -55,42 +49,4 @@ impl Conversion {
         };
         (value.clamp(0, 255) as u8, weight as u8)
     }
-}
-
-/// What turns luma and chroma into R, G and B in luma's codes, so that all share an axis.
-#[derive(Clone, Copy, Debug)]
-pub struct Inverse {
-    neutral: i32,
-    most: i32,
-    red: i32,
-    green: [i32; 2],
-    blue: i32,
-}
-
-impl Inverse {
-    pub fn new(info: &FrameInfo) -> Inverse {
-        let [red, green, blue] = info.weights.0.map(i64::from);
-        let (luma_span, chroma_span) = spans(&info.range);
-        let gain = |weight: i64| rounded(2 * (ONE - weight) * luma_span, chroma_span);
-        let (red_gain, blue_gain) = (gain(red), gain(blue));
-        Inverse {
-            neutral: i32::from(info.range.neutral),
-            most: i32::from(info.range.max),
-            red: red_gain as i32,
-            green: [rounded(blue_gain * blue, green) as i32, rounded(red_gain * red, green) as i32],
-            blue: blue_gain as i32,
-        }
-    }
-
-    /// R, G and B of luma, Cb and Cr.
-    pub fn channels(&self, luma: u8, cb: u8, cr: u8) -> [usize; 3] {
-        let (cb, cr) = (i32::from(cb) - self.neutral, i32::from(cr) - self.neutral);
-        let add = |sum: i32| (i32::from(luma) + ((sum + (1 << 15)) >> 16)).clamp(0, self.most) as usize;
-        [add(cr * self.red), add(-cb * self.green[0] - cr * self.green[1]), add(cb * self.blue)]
-    }
-}
-
-/// `a / b`, rounded to the nearest whole number; `b` is positive.
-fn rounded(a: i64, b: i64) -> i64 {
-    (2 * a + b).div_euclid(2 * b)
 }

@@ -72,3 +72,36 @@ fn the_debug_log_of_gstreamer_has_our_lines() {
     assert_eq!(result.status.code(), Some(0), "{text}");
     assert!(text.lines().any(|line| line.contains(" autolevels")), "{text}");
 }
+
+#[test]
+fn the_version_names_what_a_report_needs() {
+    let result = run(["--version"]);
+    assert_eq!(result.status.code(), Some(0));
+    let text = String::from_utf8(result.stdout).unwrap();
+    assert!(text.starts_with(concat!("autolevels ", env!("CARGO_PKG_VERSION"))), "{text}");
+    let gstreamer = gst::version_string().replace("GStreamer ", "");
+    assert!(text.contains(&format!("\nGStreamer  {gstreamer}\n")), "{text}");
+    assert!(text.contains("\nwgpu       30.") && text.contains("\nplugin     "), "{text}");
+}
+
+#[test]
+fn man_pages_and_completions_know_every_command_and_setting() {
+    let generate = |arguments: &[&str]| {
+        let result = run(std::iter::once("generate").chain(arguments.iter().copied()));
+        assert_eq!(result.status.code(), Some(0), "{arguments:?}");
+        String::from_utf8(result.stdout).unwrap()
+    };
+    let page = generate(&["man"]);
+    for job in ["file", "webcam", "launch", "analyze", "adapters", "bench", "generate"] {
+        assert!(page.contains(&format!("autolevels\\-{job}(1)")), "{job}: {page}");
+        assert!(generate(&["man", job]).contains(&format!(".TH autolevels-{job} 1")), "{job}");
+    }
+    let job = generate(&["man", "file"]).replace('\\', "");
+    for text in [job, generate(&["bash"]), generate(&["zsh"]), generate(&["fish"])] {
+        for name in ["overwrite", "max-gain", "frames-in-flight"] {
+            assert!(text.contains(name), "{name}: {text}");
+        }
+    }
+    assert!(fail(&["generate", "man", "nothing"], 2).contains("there are file, webcam"));
+    assert!(fail(&["generate", "bash", "file"], 2).contains("leave COMMAND out"));
+}

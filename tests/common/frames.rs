@@ -5,6 +5,23 @@ use std::f64::consts::PI;
 use autolevels::frame::{
     Access, FrameError, FrameInfo, FrameMemory, Lane, Plane, PlaneMut, PlaneShape, Planes, PlanesMut,
 };
+use autolevels::window::Window;
+
+/// Windows of every kind: all, one unit in each corner, a row, a column, and some of odd placement.
+pub fn windows(info: &FrameInfo) -> Vec<Window> {
+    let Window { right, bottom, .. } = Window::whole(info);
+    let rectangle = |left, right, top, bottom| Window { left, right, top, bottom }.within(info);
+    vec![
+        rectangle(0, right, 0, bottom),
+        rectangle(0, 1, 0, 1),
+        rectangle(right - 1, right, bottom - 1, bottom),
+        rectangle(right / 2, right / 2 + 1, 0, bottom),
+        rectangle(0, right, bottom / 3, bottom / 3 + 1),
+        rectangle(right / 7 + 1, right - right / 5, bottom / 9 + 1, bottom - bottom / 4),
+        rectangle(3, 6, 2, 5),
+        rectangle(0, right, bottom / 8, bottom - bottom / 8),
+    ]
+}
 
 /// What padding and the bytes around a plane hold; a vote of padding shows up at this code.
 const GUARD: u8 = 0xEE;

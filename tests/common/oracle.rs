@@ -4,6 +4,7 @@ use autolevels::frame::{Format, FrameInfo};
 use autolevels::grid::Grid;
 use autolevels::levels::curves::Curves;
 use autolevels::levels::statistics::Statistics;
+use autolevels::window::Window;
 
 use super::frames::GuardedPlane;
 
@@ -34,6 +35,11 @@ fn luma(info: &FrameInfo, row: &[u8], x: usize) -> Option<u8> {
 
 /// What measuring a frame of these planes has to give.
 pub fn measure(info: &FrameInfo, planes: &[GuardedPlane]) -> Statistics {
+    measure_in(info, planes, &Window::whole(info))
+}
+
+/// The same if only the pixels of a window are counted.
+pub fn measure_in(info: &FrameInfo, planes: &[GuardedPlane], window: &Window) -> Statistics {
     let grid = Grid::new(info);
     let mut statistics = Statistics::empty(info.range.codes(), grid.chunks());
     let find = |edges: &[usize], at: usize| edges.windows(2).position(|edge| (edge[0]..edge[1]).contains(&at)).unwrap();
@@ -41,8 +47,10 @@ pub fn measure(info: &FrameInfo, planes: &[GuardedPlane]) -> Statistics {
         let down = find(&grid.rows, y);
         for x in 0..info.width {
             let across = find(&grid.columns, x / info.measured().unit_pixels);
+            let unit = x / info.measured().unit_pixels;
+            let is_inside = (window.left..window.right).contains(&unit) && (window.top..window.bottom).contains(&y);
             if let Some(code) = luma(info, planes[0].row(y), x) {
-                statistics.luma[usize::from(code)] += 1;
+                statistics.luma[usize::from(code)] += u32::from(is_inside);
                 let chunk = &mut statistics.chunks[down * grid.across() + across];
                 chunk.sum += u32::from(code);
                 chunk.count += 1;

@@ -11,3 +11,4 @@ mod negotiation;
 mod pages;
 mod pipelines;
 mod properties;
+mod window;

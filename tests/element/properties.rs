@@ -21,7 +21,8 @@ fn each_setting_that_the_element_offers_is_a_property_and_no_other() {
         assert!(spec.blurb().unwrap().starts_with(setting.blurb), "{}", setting.name);
         assert!(spec.flags().contains(glib::ParamFlags::READWRITE));
         let playing = setting.change == Change::Playing;
-        assert_eq!(spec.flags().contains(gst::PARAM_FLAG_CONTROLLABLE), playing, "{}", setting.name);
+        let controllable = playing && !matches!(setting.kind, Kind::Text { .. } | Kind::Rectangle { .. });
+        assert_eq!(spec.flags().contains(gst::PARAM_FLAG_CONTROLLABLE), controllable, "{}", setting.name);
         assert_eq!(spec.flags().contains(gst::PARAM_FLAG_MUTABLE_PLAYING), playing, "{}", setting.name);
         assert_eq!(spec.flags().contains(gst::PARAM_FLAG_MUTABLE_READY), !playing, "{}", setting.name);
         let default = spec.default_value();
@@ -51,11 +52,14 @@ fn properties_read_back_what_was_set() {
     element.set_property_from_str("chroma", "keep");
     element.set_property("freeze", true);
     element.set_property("adapter", "llvmpipe");
+    element.set_property("roi", "0.25,0,0.5,1");
+    element.set_property("roi", "0,0,9,9");
     assert_eq!(element.property::<f64>("clip-low"), 2.5);
     assert_eq!(element.property::<Mode>("mode"), Mode::Equalize);
     assert_eq!(element.property_value("chroma").serialize().unwrap(), "keep");
     assert!(element.property::<bool>("freeze"));
     assert_eq!(element.property::<String>("adapter"), "llvmpipe");
+    assert_eq!(element.property::<String>("roi"), "0.25,0,0.5,1", "what is beyond the picture is refused");
 }
 
 #[test]

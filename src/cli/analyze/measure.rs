@@ -13,6 +13,7 @@ use autolevels::frame::{Access, Format, FrameError, FrameInfo, FrameMemory, Plan
 use autolevels::gpu;
 use autolevels::grid::Grid;
 use autolevels::levels::curves::Curves;
+use autolevels::levels::framing::Framing;
 use autolevels::levels::statistics::Statistics;
 use autolevels::levels::{Levels, Report};
 use autolevels::settings::{BackendChoice, Settings};
@@ -52,6 +53,7 @@ struct Meter {
     video: VideoInfo,
     info: FrameInfo,
     backend: Box<dyn Backend>,
+    framing: Framing,
     levels: Levels,
     statistics: Statistics,
 }
@@ -64,17 +66,20 @@ impl Meter {
             BackendChoice::Auto | BackendChoice::Cpu => Box::new(Cpu::new(&info, 1)),
         };
         let statistics = Statistics::empty(info.range.codes(), Grid::new(&info).chunks());
-        Ok(Meter { video, levels: Levels::new(&info), info, backend, statistics })
+        Ok(Meter { video, framing: Framing::new(&info), levels: Levels::new(&info), info, backend, statistics })
     }
 
     /// Measures a frame; `false` if it has no vote.
-    fn measure(&mut self, buffer: gst::Buffer) -> Result<bool> {
+    fn measure(&mut self, buffer: gst::Buffer, settings: &Settings, time: Option<f64>) -> Result<bool> {
         if buffer.flags().intersects(gst::BufferFlags::GAP | gst::BufferFlags::CORRUPTED) {
             return Ok(false);
         }
         let nothing = std::sync::Arc::new(|_: &gst::BufferRef| Err(FrameError::Memory(String::new())));
         let frame = GstFrame::new(buffer, &self.video, nothing).map_err(|(_, error)| error)?;
         let mut frame = ReadOnly(frame);
+        let window = self.framing.window(&frame.input(), settings, time);
+        self.levels.set_window(window);
+        self.backend.set_window(window)?;
         self.backend.measure(0, &mut frame)?;
         self.backend.flush()?;
         self.backend.statistics(0, &mut self.statistics)?;
@@ -134,8 +139,9 @@ fn play(
             meter = Some(Meter::new(video, info, settings)?);
         }
         let Some(meter) = &mut meter else { continue };
-        let decision = if meter.measure(buffer)? {
-            meter.levels.decide(&meter.statistics, settings, time.map(|time| time.as_secs_f64()))
+        let seconds = time.map(|time| time.as_secs_f64());
+        let decision = if meter.measure(buffer, settings, seconds)? {
+            meter.levels.decide(&meter.statistics, settings, seconds)
         } else {
             meter.levels.hold()
         };

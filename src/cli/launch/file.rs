@@ -90,6 +90,8 @@ fn start_of(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn line(text: &str, values: &[(&str, &str)]) -> Result<String, LaunchFileError> {
@@ -128,5 +130,81 @@ mod tests {
         let unknown = line("${b:-${a:-1}} ${b:-2}", &[("c", "3")]).unwrap_err();
         assert_eq!(unknown.to_string(), "there is no placeholder 'c'; there are a, b");
         assert_eq!(line("x", &[("c", "3")]).unwrap_err().to_string(), "there is no placeholder 'c'; there is none");
+    }
+
+    /// A piece of a launch file: text, or a placeholder with its default.
+    #[derive(Clone, Debug)]
+    enum Piece {
+        Text(String),
+        Placeholder(String, Option<Vec<Piece>>),
+    }
+
+    fn pieces() -> impl Strategy<Value = Vec<Piece>> {
+        let text = "[ a-z!=/\"'$ü-]{0,6}".prop_map(|text| Piece::Text(text.replace("${", "")));
+        // Pieces of one letter and few names, so that defaults and values meet.
+        let name = || "[a-c_0]{1,2}";
+        let leaf = prop_oneof![text, name().prop_map(|name| Piece::Placeholder(name, None))];
+        let piece = leaf.prop_recursive(4, 24, 4, move |inner| {
+            (name(), prop::collection::vec(inner, 0..4))
+                .prop_map(|(name, default)| Piece::Placeholder(name, Some(default)))
+        });
+        prop::collection::vec(piece, 0..6)
+    }
+
+    /// The pieces as they stand in a file.
+    fn written(pieces: &[Piece]) -> String {
+        let written = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Placeholder(name, None) => format!("${{{name}}}"),
+            Piece::Placeholder(name, Some(default)) => format!("${{{name}:-{}}}", written(default)),
+        };
+        pieces.iter().map(written).collect()
+    }
+
+    /// What they stand for; nothing if a value is missing.
+    fn filled(pieces: &[Piece], values: &BTreeMap<String, String>) -> Option<String> {
+        let filled = |piece: &Piece| match piece {
+            Piece::Text(text) => Some(text.clone()),
+            Piece::Placeholder(name, default) => match (values.get(name), default) {
+                (Some(value), _) if !value.is_empty() => Some(value.clone()),
+                (_, Some(default)) => filled(default, values),
+                (_, None) => None,
+            },
+        };
+        pieces.iter().map(filled).collect()
+    }
+
+    fn cases(usual: u32) -> u32 {
+        std::env::var("AUTOLEVELS_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(usual)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases(500)) })]
+
+        #[test]
+        fn placeholders_stand_for_what_they_say(
+            pieces in pieces(),
+            values in prop::collection::btree_map("[a-c_0]{1,2}", ".{0,5}", 0..4),
+        ) {
+            let mut text = written(&pieces);
+            // A text that is no comment, and each value used: by a placeholder with a default.
+            values.keys().for_each(|name| text.push_str(&format!("${{{name}:-}}")));
+            let text = format!("x{text}");
+            let ends: String = values.values().map(String::as_str).collect();
+            match filled(&pieces, &values) {
+                Some(line) => prop_assert_eq!(launch_line(&text, &values), Ok(format!("x{line}{ends}").trim().to_owned())),
+                None => prop_assert!(matches!(launch_line(&text, &values), Err(LaunchFileError::Missing(_)))),
+            }
+        }
+
+        #[test]
+        fn no_text_is_too_broken(
+            text in prop_oneof![any::<String>(), "[${}:a# \n-]{0,40}"],
+            values in prop::collection::btree_map(prop_oneof![any::<String>(), "a{0,2}"], any::<String>(), 0..3),
+        ) {
+            if let Err(error) = launch_line(&text, &values) {
+                prop_assert!(!error.to_string().is_empty());
+            }
+        }
     }
 }

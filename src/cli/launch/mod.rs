@@ -17,6 +17,8 @@ pub use player::closed_window;
 /// Plays a launch line or a .launch file, with keys that change the settings of its first autolevels
 ///
 /// The element is built in. Ctrl-C once ends the stream, so that files are complete, twice stops at once.
+///
+/// A launch line is code: it can read, write and send whatever you can. Play only lines and values that you trust.
 #[derive(clap::Args)]
 #[command(
     after_help = "Examples:\n  autolevels launch 'v4l2src ! videoconvert ! autolevels ! videoconvert ! autovideosink'\n  autolevels launch pipelines/play-file.launch uri=file:///tmp/holiday.mp4"

@@ -31,16 +31,28 @@ fn hostile_statistics() -> impl Strategy<Value = Statistics> {
     let luma = lengths.prop_flat_map(move |n| prop::collection::vec(count(), n));
     let sizes = prop_oneof![3 => Just(40usize), 1 => 0..600usize];
     let chunks = sizes.prop_flat_map(move |n| prop::collection::vec(chunks.clone(), n));
-    (luma, chunks).prop_map(|(luma, chunks)| Statistics { luma, chunks })
+    let lengths = prop_oneof![3 => Just(256usize), 1 => 0..400usize];
+    let channels = lengths.prop_flat_map(move |n| prop::array::uniform4(prop::collection::vec(count(), n)));
+    (luma, chunks, channels).prop_map(|(luma, chunks, channels)| Statistics { luma, chunks, channels })
 }
 
 fn any_settings() -> impl Strategy<Value = Settings> {
     let share = || prop_oneof![Just(0.0), Just(1.0), 0.0..=1.0f64];
     let modes = prop_oneof![Just(Mode::Stretch), Just(Mode::Equalize), Just(Mode::Off)];
-    let rest = (0.0..=25.0f64, 0.0..=25.0f64, prop_oneof![Just(1.0), Just(4.0), 1.0..=100.0f64], any::<bool>());
+    let gains = prop_oneof![Just(1.0), Just(4.0), 1.0..=100.0f64];
+    let rest = (0.0..=25.0f64, 0.0..=25.0f64, gains, any::<bool>(), share());
     let smoothing = prop_oneof![Just(0.0), Just(0.5), 0.0..=60.0f64];
     (modes, share(), share(), share(), share(), smoothing, share(), rest).prop_map(
-        |(mode, strength, black, white, midtone, smoothing, cut, (clip_low, clip_high, max_gain, keep))| Settings {
+        |(
+            mode,
+            strength,
+            black,
+            white,
+            midtone,
+            smoothing,
+            cut,
+            (clip_low, clip_high, max_gain, keep, independence),
+        )| Settings {
             mode,
             strength,
             black: black.min(0.9 * white),
@@ -51,6 +63,7 @@ fn any_settings() -> impl Strategy<Value = Settings> {
             clip_low,
             clip_high,
             max_gain,
+            independence,
             chroma: if keep { Chroma::Keep } else { Chroma::Follow },
             ..Settings::default()
         },
@@ -82,7 +95,8 @@ proptest! {
         let range = if full { Range::FULL } else { Range::LIMITED };
         for format in [Format::I420, Format::Rgba, Format::Gray8] {
             let info = info(format, range);
-            let statistics = flat(code, &info);
+            let mut statistics = flat(code, &info);
+            statistics.channels = std::array::from_fn(|_| statistics.luma.clone());
             let curves = Levels::new(&info).decide(&statistics, &settings, None).curves.clone();
             prop_assert!(same(&curves, code), "{format:?} {code}: {:?}", curves.tables[0]);
         }
@@ -310,4 +324,33 @@ fn few_colours_leave_rgb() {
     assert!(stretch <= 0.03, "{stretch}");
     assert!(equalize <= 0.05, "{equalize}");
     assert!(midtone <= 0.05, "{midtone}");
+}
+
+#[test]
+fn a_picture_looks_the_same_in_limited_and_full_range_and_in_rgb() {
+    let level = |format: Format, range: Range| {
+        let info = info(format, range);
+        let span = f64::from(range.white - range.black);
+        let code = |light: f64| f64::from(range.black) + span * (0.25 + 0.4 * light);
+        let shot = Shot { light: &hills, expose: &code, noise: 1.0 };
+        let curves =
+            Levels::new(&info).decide(&measure(&shot.picture(0), &info), &Settings::default(), None).curves.clone();
+        // Where lights come to lie, as shares of the nominal range.
+        let place = |light: f64| {
+            let at = code(light);
+            let (low, high) = (f64::from(curves.tables[0][at as usize]), f64::from(curves.tables[0][at as usize + 1]));
+            (low + at.fract() * (high - low) - f64::from(range.black)) / span
+        };
+        ([0.1, 0.3, 0.5, 0.7, 0.9].map(place), curves)
+    };
+    let (limited, _) = level(Format::I420, Range::LIMITED);
+    for (format, range) in [(Format::I420, Range::FULL), (Format::Rgbx, Range::FULL)] {
+        let (places, curves) = level(format, range);
+        for (place, wanted) in places.iter().zip(limited) {
+            assert!((place - wanted).abs() < 2.0 / 255.0, "{format:?}: {place} instead of {wanted}");
+        }
+        if format.is_rgb() {
+            assert!(curves.tables.iter().all(|table| *table == curves.tables[0]), "warm pictures stay warm");
+        }
+    }
 }

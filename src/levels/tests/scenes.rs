@@ -2,11 +2,13 @@
 
 use std::sync::LazyLock;
 
-use crate::frame::{Format, FrameInfo, LumaWeights, Range};
+use crate::frame::{Format, FrameInfo, LumaWeights, Plane, Planes, Range};
 use crate::grid::Grid;
+use crate::levels::framing::Framing;
 use crate::levels::statistics::Statistics;
 use crate::levels::{Levels, Report};
 use crate::settings::Settings;
+use crate::window::Window;
 
 pub const WIDTH: usize = 320;
 pub const HEIGHT: usize = 180;
@@ -17,6 +19,12 @@ pub fn info(format: Format, range: Range) -> FrameInfo {
 
 /// Measures a picture of `WIDTH` × `HEIGHT` luma codes.
 pub fn measure(picture: &[u8], info: &FrameInfo) -> Statistics {
+    measure_in(picture, info, &Window::whole(info))
+}
+
+/// The same, counting the pixels of a window.
+pub fn measure_in(picture: &[u8], info: &FrameInfo, window: &Window) -> Statistics {
+    let inside = window.pixels(info);
     let grid = Grid::new(info);
     let mut statistics = Statistics::empty(info.range.codes(), grid.chunks());
     let width = info.measured().unit_pixels;
@@ -24,9 +32,11 @@ pub fn measure(picture: &[u8], info: &FrameInfo) -> Statistics {
         for (across, columns) in grid.columns.windows(2).enumerate() {
             let chunk = &mut statistics.chunks[down * grid.across() + across];
             for y in rows[0]..rows[1] {
-                for code in &picture[y * WIDTH..][columns[0] * width..columns[1] * width] {
-                    statistics.luma[usize::from(*code)] += 1;
-                    chunk.sum += u32::from(*code);
+                for x in columns[0] * width..columns[1] * width {
+                    let code = picture[y * WIDTH + x];
+                    let is_inside = inside.contains(&x) && (window.top..window.bottom).contains(&y);
+                    statistics.luma[usize::from(code)] += u32::from(is_inside);
+                    chunk.sum += u32::from(code);
                     chunk.count += 1;
                 }
             }
@@ -91,6 +101,7 @@ impl Shot<'_> {
 /// Levels a sequence and keeps what becomes of pixels of known light.
 pub struct Watch {
     pub levels: Levels,
+    framing: Framing,
     pub settings: Settings,
     pub fps: f64,
     info: FrameInfo,
@@ -99,28 +110,48 @@ pub struct Watch {
     pub seen: Vec<([f64; 3], Report)>,
     /// Mean output of each frame.
     pub means: Vec<f64>,
+    /// The window of each frame.
+    pub windows: Vec<Window>,
 }
 
 impl Watch {
     pub fn new(fps: f64) -> Watch {
         let info = info(Format::Gray8, Range::LIMITED);
-        let (levels, settings) = (Levels::new(&info), Settings::default());
-        Watch { levels, settings, fps, info, frame: 0, seen: Vec::new(), means: Vec::new() }
+        Watch {
+            levels: Levels::new(&info),
+            framing: Framing::new(&info),
+            settings: Settings::default(),
+            fps,
+            info,
+            frame: 0,
+            seen: Vec::new(),
+            means: Vec::new(),
+            windows: Vec::new(),
+        }
     }
 
     pub fn show(&mut self, shot: &Shot) {
-        let statistics = measure(&shot.picture(self.frame), &self.info);
+        self.show_picture(&shot.picture(self.frame), shot.expose);
+    }
+
+    /// Shows a picture in which a camera makes codes of light as `expose` says.
+    pub fn show_picture(&mut self, picture: &[u8], expose: &dyn Fn(f64) -> f64) {
         let time = Some(self.frame as f64 / self.fps);
+        let planes = Planes::from_iter([Plane { data: picture, stride: WIDTH }]);
+        let window = self.framing.window(&planes, &self.settings, time);
+        self.windows.push(window);
+        self.levels.set_window(window);
+        let statistics = measure_in(picture, &self.info, &window);
         let decision = self.levels.decide(&statistics, &self.settings, time);
         let table = &decision.curves.tables[0];
         let output = |light: f64| {
-            let code = (shot.expose)(light).clamp(0.0, 254.0);
+            let code = expose(light).clamp(0.0, 254.0);
             let (low, high) = (f64::from(table[code as usize]), f64::from(table[code as usize + 1]));
             low + code.fract() * (high - low)
         };
         self.seen.push(([output(0.25), output(0.5), output(0.75)], decision.report));
         let sum: u64 = statistics.luma.iter().zip(table).map(|(n, out)| u64::from(*n) * u64::from(*out)).sum();
-        self.means.push(sum as f64 / (WIDTH * HEIGHT) as f64);
+        self.means.push(sum as f64 / statistics.pixels() as f64);
         self.frame += 1;
     }
 

@@ -1,6 +1,8 @@
-//! Makes a clip to try the filter on: a lake under hills, filmed through haze by a camera whose exposure wanders.
+//! Makes a clip to try the filter on: a lake under hills, spoiled as cameras and weather do.
 //!
-//!     cargo run --release --example hazy_clip -- OUT.mp4 [SECONDS]
+//!     cargo run --release --example sample_clip -- OUT.mp4 [SECONDS] [LOOK]
+//!
+//! LOOK is one of those in [`LOOKS`], by default haze.
 //!
 //! appsrc (frames drawn below) ! videoconvert ! x264enc ! mp4mux ! filesink, with a soft chord as sound.
 
@@ -14,11 +16,35 @@ const HEIGHT: usize = 360;
 const RATE: u64 = 25;
 
 type Colour = [f32; 3];
+/// What becomes of the colour at (u, v) on a clear day, `time` seconds into the clip.
+type Look = fn(colour: Colour, u: f32, v: f32, time: f32) -> Colour;
+
+/// Ways to spoil the picture, with the amplitude of the noise that comes on top.
+const LOOKS: [(&str, Look, f32); 6] = [
+    // Lifted and flat, by a camera whose exposure wanders.
+    ("haze", |colour, _, _, time| scale(colour.map(|value| 0.24 + 0.36 * value), exposure(time)), 0.012),
+    ("dim", |colour, _, _, _| scale(colour, 0.35), 0.01),
+    // The sky fills the range; what is not as bright lies in the shade.
+    ("backlit", |colour, _, _, _| scale(colour, 0.3 + 0.7 * smooth(0.4, 0.6, colour.iter().sum::<f32>() / 3.0)), 0.006),
+    // Under a lamp: little blue, and a red veil.
+    ("cast", |[r, g, b], _, _, _| [0.16 + 0.74 * r, 0.08 + 0.62 * g, 0.02 + 0.38 * b], 0.008),
+    (
+        "letterbox",
+        |colour, _, v, _| if (v - 0.5).abs() < 0.38 { colour.map(|value| 0.25 + 0.4 * value) } else { [0.0; 3] },
+        0.0,
+    ),
+    ("night", |colour, _, _, _| scale(colour, 0.11), 0.035),
+];
 
 fn main() -> Result<()> {
     let mut arguments = env::args().skip(1);
-    let Some(out) = arguments.next() else { bail!("usage: hazy_clip OUT.mp4 [SECONDS]") };
+    let Some(out) = arguments.next() else { bail!("usage: sample_clip OUT.mp4 [SECONDS] [LOOK]") };
     let seconds: u64 = arguments.next().map_or(Ok(6), |text| text.parse()).context("SECONDS is a whole number")?;
+    let look = arguments.next().unwrap_or_else(|| LOOKS[0].0.into());
+    let names = LOOKS.map(|(name, ..)| name).join(", ");
+    let Some((_, look, noise)) = LOOKS.into_iter().find(|(name, ..)| *name == look) else {
+        bail!("there is no look '{look}'; there are {names}")
+    };
     gst::init()?;
 
     let line = format!(
@@ -37,7 +63,7 @@ fn main() -> Result<()> {
     pipeline.set_state(gst::State::Playing)?;
 
     for number in 0..seconds * RATE {
-        let mut buffer = gst::Buffer::from_mut_slice(frame(number as f32 / RATE as f32));
+        let mut buffer = gst::Buffer::from_mut_slice(frame(look, noise, number as f32 / RATE as f32));
         let times = buffer.get_mut().context("the buffer is new")?;
         times.set_pts(gst::ClockTime::from_seconds(number) / RATE);
         times.set_duration(gst::ClockTime::SECOND / RATE);
@@ -55,23 +81,26 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// One RGB frame, `time` seconds into the clip, haze and exposure included.
-fn frame(time: f32) -> Vec<u8> {
-    let exposure = 1.0 + 0.12 * (time * 2.1).sin() + 0.25 * smooth(2.0, 2.4, time) - 0.25 * smooth(4.0, 4.6, time);
+/// One RGB frame, `time` seconds into the clip, spoiled.
+fn frame(look: Look, noise: f32, time: f32) -> Vec<u8> {
     let mut grain = 0x9E37_79B9_u32 ^ (time * 1000.0) as u32;
     let mut bytes = Vec::with_capacity(WIDTH * HEIGHT * 3);
     for y in 0..HEIGHT {
         for x in 0..WIDTH {
             let (u, v) = (x as f32 / WIDTH as f32, y as f32 / HEIGHT as f32);
-            for value in scene(u, v, time) {
+            for value in look(scene(u, v, time), u, v, time) {
                 grain = grain.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                let noise = ((grain >> 16) as f32 / 65536.0 - 0.5) * 0.012;
-                let hazy = (0.24 + 0.36 * value) * exposure + noise;
-                bytes.push((hazy * 255.0).clamp(0.0, 255.0) as u8);
+                let noisy = value + ((grain >> 16) as f32 / 65536.0 - 0.5) * noise;
+                bytes.push((noisy * 255.0).clamp(0.0, 255.0) as u8);
             }
         }
     }
     bytes
+}
+
+/// The exposure of a camera that cannot decide.
+fn exposure(time: f32) -> f32 {
+    1.0 + 0.12 * (time * 2.1).sin() + 0.25 * smooth(2.0, 2.4, time) - 0.25 * smooth(4.0, 4.6, time)
 }
 
 /// What is there to see at (u, v), both 0 to 1, on a clear day.

@@ -1,0 +1,35 @@
+// For each plane 13 words: the texels of a row that are kept; of two patches the first texel and row, the texels of
+// a row and the rows, the texels from one row to the next, and the word at which its texels begin, two words each.
+@group(0) @binding(5) var<storage, read> marks: array<u32>;
+
+const OF_PLANE = 13u;
+const OF_PATCH = 6u;
+// The weight of a value that replaces what is there.
+const FULL = 128u;
+
+fn unpack(word: u32) -> vec4<u32> {
+    return vec4(word, word >> 8u, word >> 16u, word >> 24u) & vec4(255u);
+}
+
+fn blend(texel: vec4<u32>, patch_at: u32, x: u32, y: u32) -> vec4<u32> {
+    // What lies left of or above the patch becomes a large number.
+    let column = x - marks[patch_at];
+    let row = y - marks[patch_at + 1u];
+    if column >= marks[patch_at + 2u] || row >= marks[patch_at + 3u] {
+        return texel;
+    }
+    let at = marks[patch_at + 5u] + 2u * (row * marks[patch_at + 4u] + column);
+    let weights = unpack(marks[at + 1u]);
+    return (texel * (vec4(FULL) - weights) + unpack(marks[at]) * weights + vec4(FULL / 2u)) / vec4(FULL);
+}
+
+fn is_kept(plane: u32, x: u32) -> bool {
+    return x < marks[plane * OF_PLANE];
+}
+
+// The word of a texel with the patches blended in.
+fn marked(plane: u32, x: u32, y: u32, texel: vec4<u32>) -> u32 {
+    let patches = plane * OF_PLANE + 1u;
+    let drawn = blend(blend(texel, patches, x, y), patches + OF_PATCH, x, y);
+    return drawn.x | (drawn.y << 8u) | (drawn.z << 16u) | (drawn.w << 24u);
+}

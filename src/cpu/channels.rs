@@ -1,0 +1,128 @@
+//! Counts R, G and B at the sites of a frame, and luma beside them, when levels of their own are asked for.
+
+use std::ops::Range;
+
+use crate::colour::{Matrix, Places};
+use crate::frame::{FrameInfo, Plane, Planes};
+use crate::levels::statistics::{CHANNELS, Statistics};
+use crate::window::Window;
+
+use super::apply::used;
+use super::pool;
+use super::sites::Rows;
+
+/// About how many sites a band holds.
+const BAND: usize = 1 << 16;
+
+/// What a thread counts into.
+struct Counts {
+    tables: [[u32; 256]; CHANNELS],
+    rows: Rows,
+}
+
+/// Counts the channels of frames of one kind.
+pub struct Channels {
+    places: Option<Places>,
+    matrix: Matrix,
+    info: FrameInfo,
+    /// The sites that are counted, across and down.
+    window: [Range<usize>; 2],
+    counts: Vec<Box<Counts>>,
+}
+
+impl Channels {
+    pub fn new(info: &FrameInfo, threads: usize) -> Channels {
+        let places = Places::find(info);
+        let counts = || Box::new(Counts { tables: [[0; 256]; CHANNELS], rows: Rows::default() });
+        let window = places.map_or([0..0, 0..0], |places| places.within(&Window::whole(info), info));
+        Channels {
+            window,
+            places,
+            matrix: Matrix::new(info),
+            info: info.clone(),
+            counts: (0..if places.is_some() { threads } else { 0 }).map(|_| counts()).collect(),
+        }
+    }
+
+    /// Counts only what lies in a window within the picture from now on.
+    pub fn set_window(&mut self, window: &Window) {
+        if let Some(places) = &self.places {
+            self.window = places.within(window, &self.info);
+        }
+    }
+
+    /// Counts a frame whose planes hold all that its description says into `statistics`; nothing of grey formats.
+    pub fn run(&mut self, planes: &Planes, statistics: &mut Statistics) {
+        let Channels { places: Some(places), matrix, info, window: [across, down], counts } = self else { return };
+        let planes: Planes = planes
+            .iter()
+            .zip(&info.planes)
+            .map(|(plane, shape)| Plane { data: used(plane, shape), stride: plane.stride })
+            .collect();
+        let rows = (BAND / across.len().max(1)).max(1);
+        let bands = down.clone().step_by(rows).map(|top| (top, (top + rows).min(down.end)));
+        let job = Job { places, matrix, info, planes: &planes, across: across.clone() };
+        pool::share(counts, bands, |counts, (top, bottom)| {
+            for y in top..bottom {
+                if info.format.is_rgb() {
+                    job.count_pixels(y, &mut counts.tables);
+                } else {
+                    job.count_sites(y, counts);
+                }
+            }
+        });
+        for (channel, table) in statistics.channels.iter_mut().enumerate() {
+            table.clear();
+            table.resize(256, 0);
+            for counts in counts.iter_mut() {
+                table.iter_mut().zip(&counts.tables[channel]).for_each(|(sum, count)| *sum += count);
+            }
+        }
+        counts.iter_mut().for_each(|counts| counts.tables = [[0; 256]; CHANNELS]);
+    }
+}
+
+/// What is counted of each row of sites.
+struct Job<'a> {
+    places: &'a Places,
+    matrix: &'a Matrix,
+    info: &'a FrameInfo,
+    planes: &'a Planes<'a>,
+    across: Range<usize>,
+}
+
+impl Job<'_> {
+    /// Counts row `y` of an RGB format.
+    fn count_pixels(&self, y: usize, tables: &mut [[u32; 256]; CHANNELS]) {
+        let (plane, step) = (&self.planes[0], self.places.lanes[0].step);
+        let row = &plane.data[y * plane.stride..][self.across.start * step..self.across.end * step];
+        let [red, green, blue] = self.places.lanes.map(|place| place.first);
+        let [wr, wg, wb] = self.info.weights.0;
+        for pixel in row.chunks_exact(step) {
+            if self.places.alpha.is_some_and(|alpha| pixel[alpha.first] == 0) {
+                continue;
+            }
+            let [r, g, b] = [red, green, blue].map(|place| pixel[place]);
+            let luma = (wr * u32::from(r) + wg * u32::from(g) + wb * u32::from(b) + 32768) >> 16;
+            count(tables, [luma as usize, r.into(), g.into(), b.into()]);
+        }
+    }
+
+    /// Counts row `y` of a format with chroma.
+    fn count_sites(&self, y: usize, counts: &mut Counts) {
+        let Counts { tables, rows } = counts;
+        rows.read(self.places, self.info, self.planes, y);
+        let [means, cb, cr] = [&rows.means, &rows.cb, &rows.cr].map(|samples| &samples[self.across.clone()]);
+        for ((luma, cb), cr) in means.iter().zip(cb).zip(cr) {
+            let [r, g, b] = self.matrix.channels(*luma, *cb, *cr);
+            count(tables, [usize::from(*luma), r, g, b]);
+        }
+    }
+}
+
+#[inline(always)]
+fn count(tables: &mut [[u32; 256]; CHANNELS], codes: [usize; CHANNELS]) {
+    for channel in 0..CHANNELS {
+        tables[channel][codes[channel] & 255] += 1;
+    }
+}

@@ -1,0 +1,142 @@
+//! The passes that count R, G and B, and the constants of all passes that look at sites. Made when they are first
+//! asked for.
+
+use crate::backend::BackendError;
+use crate::colour::{Matrix, Places};
+use crate::frame::FrameInfo;
+use crate::levels::statistics::{CHANNELS, Statistics};
+
+use super::device::{Gpu, Ticket};
+use super::memory::Download;
+use super::passes::{CODES, Kind, MOST_PLANES, Pass, SHADERS, bind, pass};
+
+/// The bindings of the pass that counts, and of the one that adds up.
+const COUNT: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::ReadWrite];
+const TOTAL: &[Kind] = &[Kind::Read, Kind::ReadWrite];
+/// Most workgroups that count, each with tables of its own.
+const MOST_WORKGROUPS: usize = 104;
+/// Invocations of a workgroup that adds up. As in `totals.wgsl`.
+const TOTAL_THREADS: usize = 32;
+/// Words of the tables.
+const WORDS: usize = CHANNELS * CODES;
+
+/// The passes, compiled.
+pub struct Channels {
+    count: Pass,
+    total: Pass,
+    workgroups: u32,
+}
+
+/// The tables of one slot, and what they are bound with.
+pub struct Counting {
+    count: wgpu::BindGroup,
+    total: wgpu::BindGroup,
+    totals: Download,
+}
+
+impl Channels {
+    /// Compiles the passes for frames as described by `info`, whose samples lie at `places`.
+    pub fn new(gpu: &Gpu, info: &FrameInfo, places: &Places, threads: u32, edit: impl Fn(&str) -> String) -> Channels {
+        let mut constants = constants(info, places);
+        let alpha = places.alpha.map_or(4, |place| place.first);
+        let rgb = u8::from(info.format.is_rgb());
+        let unit = info.measured().unit_pixels;
+        constants.extend([("threads", threads.into()), ("rgb", rgb.into())]);
+        constants.extend([("alpha", alpha as f64), ("unit", unit as f64)]);
+        let make = |index: usize, kinds: &[Kind], constants: &[(&str, f64)]| {
+            let (name, source) = SHADERS[index];
+            pass(gpu, name, edit(source), kinds, None, constants)
+        };
+        Channels {
+            count: make(5, COUNT, &constants),
+            total: make(6, TOTAL, &[]),
+            workgroups: places.sites[1].min(MOST_WORKGROUPS) as u32,
+        }
+    }
+
+    /// Room for the counts of a slot with these textures.
+    pub fn counting(&self, gpu: &Gpu, stream: &wgpu::Buffer, textures: &[wgpu::TextureView; MOST_PLANES]) -> Counting {
+        let counts = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("channels"),
+            size: 4 * WORDS as u64 * u64::from(self.workgroups),
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        let totals = Download::new(gpu, "totals", 4 * WORDS as u64);
+        let [first, second, third] = textures.each_ref().map(wgpu::BindingResource::TextureView);
+        let (stream, counts) = (stream.as_entire_binding(), counts.as_entire_binding());
+        Counting {
+            count: bind(gpu, &self.count.group, &[stream, first, second, third, counts.clone()]),
+            total: bind(gpu, &self.total.group, &[counts, totals.bound().as_entire_binding()]),
+            totals,
+        }
+    }
+
+    /// Records the dispatches that count a frame that is in its textures.
+    pub fn record(&self, pass: &mut wgpu::ComputePass, counting: &Counting) {
+        self.count.dispatch(pass, &counting.count, None, [self.workgroups, 1]);
+        self.total.dispatch(pass, &counting.total, None, [(WORDS / TOTAL_THREADS) as u32, 1]);
+    }
+}
+
+impl Counting {
+    /// Takes the memory back for shaders.
+    ///
+    /// # Errors
+    /// If the GPU fails.
+    pub fn reclaim(&mut self, gpu: &Gpu) -> Result<(), BackendError> {
+        self.totals.reclaim(gpu, "measuring")
+    }
+
+    /// Makes the counts ready for the processor, after the pass.
+    pub fn record_after(&mut self, encoder: &mut wgpu::CommandEncoder) {
+        self.totals.record(encoder);
+    }
+
+    /// Asks for the counts after `submission`.
+    pub fn submitted(&mut self, submission: &Ticket) {
+        self.totals.submitted(submission);
+    }
+
+    /// Waits for the counts.
+    ///
+    /// # Errors
+    /// If the GPU fails.
+    pub fn read(&mut self, gpu: &Gpu, statistics: &mut Statistics) -> Result<(), BackendError> {
+        self.totals.read(gpu, "measuring", |bytes| {
+            let words: &[u32] = bytemuck::cast_slice(bytes);
+            for (table, counts) in statistics.channels.iter_mut().zip(words.chunks(CODES)) {
+                table.clear();
+                table.extend_from_slice(counts);
+            }
+        })
+    }
+}
+
+/// The constants of `shared/sites.wgsl`.
+fn constants(info: &FrameInfo, places: &Places) -> Vec<(&'static str, f64)> {
+    let [first, second, third] = places.lanes;
+    let [across, down] = places.shift.map(f64::from);
+    let factors = Matrix::new(info).factors().map(f64::from);
+    let numbers =
+        [first.step, first.first, second.plane, second.step, second.first, third.plane, third.step, third.first];
+    let names = ["step0", "first0", "plane1", "step1", "first1", "plane2", "step2", "first2"];
+    let mut constants: Vec<_> = names.into_iter().zip(numbers.map(|number| number as f64)).collect();
+    constants.extend([("shift_x", across), ("shift_y", down)]);
+    let names = ["cr_in_red", "cb_in_green", "cr_in_green", "cb_in_blue"];
+    constants.extend(names.into_iter().zip(factors));
+    constants
+}
+
+/// The constants of `matrix.wgsl`.
+pub fn matrix_constants(info: &FrameInfo, places: &Places) -> Vec<(&'static str, f64)> {
+    let names = [
+        ["red_in_luma", "green_in_luma", "blue_in_luma"],
+        ["red_in_cb", "green_in_cb", "blue_in_cb"],
+        ["red_in_cr", "green_in_cr", "blue_in_cr"],
+    ];
+    let back = Matrix::new(info).factors().into_iter().skip(4).map(f64::from);
+    let mut constants = constants(info, places);
+    constants.extend(names.into_iter().flatten().zip(back));
+    constants
+}

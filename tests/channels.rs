@@ -1,0 +1,542 @@
+//! Levels of R, G and B of their own: counted and applied right, and what they do to pictures with a cast.
+
+mod common;
+
+use std::time::Duration;
+
+use autolevels::backend::Backend;
+use autolevels::cpu::{Cpu, Path};
+use autolevels::frame::{Format, FrameInfo, Lane, LumaWeights, Range};
+use autolevels::grid::Grid;
+use autolevels::leveler::{Leveler, Timing};
+use autolevels::levels::curves::{Curves, Of};
+use autolevels::levels::statistics::Statistics;
+use autolevels::settings::{BackendChoice, Mode, Settings};
+use common::frames::{Content, TestFrame};
+
+/// Pixels of a site across and down; nothing for formats without chroma.
+fn site(format: Format) -> Option<(usize, usize)> {
+    match format {
+        Format::Nv12 | Format::Nv21 | Format::I420 | Format::Yv12 => Some((2, 2)),
+        Format::Y42b | Format::Yuy2 | Format::Uyvy => Some((2, 1)),
+        Format::Y444 => Some((1, 1)),
+        _ => None,
+    }
+}
+
+/// Where the sample of a lane lies that stands for a pixel: plane, row, sample.
+fn find(info: &FrameInfo, lane: Lane, (x, y): (usize, usize)) -> (usize, usize, usize) {
+    let plane = info.planes.iter().position(|shape| shape.lanes.contains(&lane)).expect("the format has the lane");
+    let shape = &info.planes[plane];
+    let first = shape.lanes.iter().position(|other| *other == lane).expect("the plane has the lane");
+    let alike = shape.lanes.iter().filter(|other| **other == lane).count();
+    let across = if shape.unit_pixels / alike == 2 { x / 2 } else { x };
+    let row = if shape.rows < info.height { y / 2 } else { y };
+    (plane, row, across * (shape.lanes.len() / alike) + first)
+}
+
+fn sample(info: &FrameInfo, frame: &TestFrame, lane: Lane, at: (usize, usize), output: bool) -> f64 {
+    let (plane, row, sample) = find(info, lane, at);
+    let planes = if output { frame.output_planes() } else { frame.input_planes() };
+    planes[plane].row(row)[sample].into()
+}
+
+/// Codes from black to white, half the codes of chroma, and the weights of R, G and B.
+fn scale(info: &FrameInfo) -> (f64, f64, [f64; 3]) {
+    let half = if info.range == Range::FULL { 127.5 } else { 112.0 };
+    let weights = info.weights.0.map(|weight| f64::from(weight) / 65536.0);
+    (f64::from(info.range.white - info.range.black), half, weights)
+}
+
+/// R, G and B, in luma's codes, of luma and chroma.
+fn to_rgb(info: &FrameInfo, [y, cb, cr]: [f64; 3]) -> [f64; 3] {
+    let (span, half, [red, green, blue]) = scale(info);
+    let (b, r) = ((cb - 128.0) / half * (1.0 - blue) * span, (cr - 128.0) / half * (1.0 - red) * span);
+    [y + r, y - (blue * b + red * r) / green, y + b]
+}
+
+fn to_yuv(info: &FrameInfo, rgb: [f64; 3]) -> [f64; 3] {
+    let (span, half, weights) = scale(info);
+    let y: f64 = rgb.iter().zip(weights).map(|(x, weight)| x * weight).sum();
+    let chroma = |x: f64, weight: f64| 128.0 + (x - y) / (1.0 - weight) * half / span;
+    [y, chroma(rgb[2], weights[2]), chroma(rgb[0], weights[0])]
+}
+
+/// R, G and B of a pixel in luma's codes.
+fn pixel(info: &FrameInfo, frame: &TestFrame, at: (usize, usize), output: bool) -> [f64; 3] {
+    if info.format.is_rgb() {
+        return [Lane::Red, Lane::Green, Lane::Blue].map(|lane| sample(info, frame, lane, at, output));
+    }
+    to_rgb(info, [Lane::Luma, Lane::Cb, Lane::Cr].map(|lane| sample(info, frame, lane, at, output)))
+}
+
+fn info(format: Format, (width, height): (usize, usize), number: usize) -> FrameInfo {
+    let range = if format.is_rgb() || number % 2 == 1 { Range::FULL } else { Range::LIMITED };
+    let weights = [LumaWeights::BT709, LumaWeights::BT601, LumaWeights::BT2020][number % 3];
+    FrameInfo::new(format, width, height, range, weights)
+}
+
+fn backends(info: &FrameInfo) -> impl Iterator<Item = Cpu> {
+    let paths = Path::ALL.iter().filter(|path| path.is_available());
+    paths.flat_map(|path| [1, 2].map(|threads| Cpu::with(info, 1, *path, threads)))
+}
+
+/// The mean luma of the site of a pixel, as a code; pixels outside the picture are their neighbours.
+fn mean(info: &FrameInfo, frame: &TestFrame, (x, y): (usize, usize)) -> u32 {
+    let (across, down) = site(info.format).unwrap_or((1, 1));
+    let (x, y) = (x / across * across, y / down * down);
+    let pixels = (0..down).flat_map(|j| (0..across).map(move |i| (x + i, y + j)));
+    let luma = |(x, y): (usize, usize)| {
+        sample(info, frame, Lane::Luma, (x.min(info.width - 1), y.min(info.height - 1)), false) as u32
+    };
+    let count = (across * down) as u32;
+    (pixels.map(luma).sum::<u32>() + count / 2) / count
+}
+
+#[test]
+fn sites_are_counted() {
+    for (number, format) in Format::ALL.iter().enumerate() {
+        for size in [(1, 1), (5, 3), (64, 34), (321, 33)] {
+            let info = info(*format, size, number);
+            let mut frame = TestFrame::new(&info, Content::Natural, number as u64, 3);
+            let (across, down) = site(*format).unwrap_or((1, 1));
+            let alpha = format.name().contains('A');
+            // Of every code what is counted at it or a code beside it: the matrix of doubles rounds otherwise.
+            let mut wanted = [[0u32; 256]; 4];
+            for y in (0..info.height).step_by(down) {
+                for x in (0..info.width).step_by(across) {
+                    if *format == Format::Gray8 || alpha && sample(&info, &frame, Lane::Alpha, (x, y), false) == 0.0 {
+                        continue;
+                    }
+                    let (luma, rgb) = if format.is_rgb() {
+                        let rgb = pixel(&info, &frame, (x, y), false);
+                        (to_yuv(&info, rgb)[0], rgb)
+                    } else {
+                        let luma = f64::from(mean(&info, &frame, (x, y)));
+                        let [cb, cr] = [Lane::Cb, Lane::Cr].map(|lane| sample(&info, &frame, lane, (x, y), false));
+                        (luma, to_rgb(&info, [luma, cb, cr]))
+                    };
+                    for (table, code) in wanted.iter_mut().zip([luma, rgb[0], rgb[1], rgb[2]]) {
+                        table[code.round().clamp(0.0, 255.0) as usize] += 1;
+                    }
+                }
+            }
+            for mut cpu in backends(&info) {
+                let mut statistics = Statistics::empty(256, Grid::new(&info).chunks());
+                cpu.count_channels(true);
+                cpu.measure(0, &mut frame).unwrap();
+                cpu.statistics(0, &mut statistics).unwrap();
+                for (channel, (got, wanted)) in statistics.channels.iter().zip(&wanted).enumerate() {
+                    if *format == Format::Gray8 {
+                        assert!(got.is_empty(), "grey has no channels");
+                        continue;
+                    }
+                    assert_eq!(got.iter().sum::<u32>(), wanted.iter().sum::<u32>(), "{info}, channel {channel}");
+                    let (mut moved, mut carry) = (0, 0i64);
+                    for (got, wanted) in got.iter().zip(wanted) {
+                        carry += i64::from(*got) - i64::from(*wanted);
+                        moved += carry.unsigned_abs();
+                    }
+                    // Sites times codes by which they are off.
+                    let sites = wanted.iter().sum::<u32>();
+                    assert!(moved * 50 <= u64::from(sites) + 50, "{info}, channel {channel}: {moved} of {sites}");
+                }
+                cpu.count_channels(false);
+                cpu.measure(0, &mut frame).unwrap();
+                cpu.statistics(0, &mut statistics).unwrap();
+                assert!(statistics.channels.iter().all(Vec::is_empty));
+            }
+        }
+    }
+}
+
+/// A line within the nominal range, of slope one beyond it.
+fn line(range: Range, gain: f64, offset: f64) -> impl Fn(f64) -> f64 {
+    let (black, white) = (f64::from(range.black), f64::from(range.white));
+    move |x: f64| {
+        let end = x.clamp(black, white);
+        (gain * end + offset).clamp(black, white) + x - end
+    }
+}
+
+#[test]
+fn luma_and_chroma_are_what_doubles_say() {
+    for (number, format) in Format::ALL.iter().enumerate() {
+        let Some((across, down)) = site(*format) else { continue };
+        for size in [(1, 1), (5, 3), (64, 34), (321, 33)] {
+            let info = info(*format, size, number);
+            let lines = [(1.4, -20.0), (1.0, 3.0), (0.8, 30.0)].map(|(gain, offset)| line(info.range, gain, offset));
+            let table = |line: &dyn Fn(f64) -> f64| {
+                (0..256).map(|code| line(f64::from(code)).round().clamp(0.0, 255.0) as u16).collect()
+            };
+            let curves = Curves { tables: lines.each_ref().map(|line| table(line)), of: Of::Channels };
+            let before = TestFrame::new(&info, Content::Natural, 5, 3);
+            for mut cpu in backends(&info) {
+                for mut frame in [before.clone(), before.clone().copied(9)] {
+                    cpu.apply(0, &mut frame, &curves).unwrap();
+                    frame.check_guards();
+                    for y in 0..info.height {
+                        for x in 0..info.width {
+                            let own = [Lane::Luma, Lane::Cb, Lane::Cr]
+                                .map(|lane| sample(&info, &before, lane, (x, y), false));
+                            let levelled = |luma: f64| {
+                                let rgb = to_rgb(&info, [luma, own[1], own[2]]);
+                                let rgb: [f64; 3] = std::array::from_fn(|i| lines[i](rgb[i]));
+                                to_yuv(&info, rgb)
+                            };
+                            let check = |lane: Lane, wanted: f64, most: f64| {
+                                let got = sample(&info, &frame, lane, (x, y), true);
+                                let off = (got - wanted.clamp(0.0, 255.0)).abs();
+                                assert!(off <= most, "{info}: {lane:?} at {x}, {y} is {got}, not {wanted}");
+                            };
+                            check(Lane::Luma, levelled(own[0])[0], 1.5);
+                            if x % across == 0 && y % down == 0 {
+                                let chroma = levelled(mean(&info, &before, (x, y)).into());
+                                check(Lane::Cb, chroma[1], 1.7);
+                                check(Lane::Cr, chroma[2], 1.7);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn identity_curves_of_channels_change_nothing() {
+    let line: Vec<u16> = (0..256).collect();
+    let curves = Curves { tables: [line.clone(), line.clone(), line], of: Of::Channels };
+    for (number, format) in Format::ALL.iter().enumerate() {
+        let info = info(*format, (321, 33), number);
+        let before = TestFrame::new(&info, Content::Noise, 5, 3);
+        for mut cpu in backends(&info) {
+            let mut frame = before.clone();
+            cpu.apply(0, &mut frame, &curves).unwrap();
+            assert!(frame == before, "{info}");
+        }
+    }
+}
+
+const WIDTH: usize = 160;
+const HEIGHT: usize = 96;
+
+/// A picture of soft shapes and faint colours, each channel from about 0 to 1.
+fn scene(x: usize, y: usize, number: usize) -> [f64; 3] {
+    let (u, v) = (x as f64 / WIDTH as f64, y as f64 / HEIGHT as f64);
+    let wave = |shift: f64| (7.0 * u + shift).sin() * (5.0 * v + 2.0 * shift).cos();
+    let light = if number == 0 { 0.5 + 0.5 * wave(0.3) } else { 0.5 + 0.5 * (23.0 * (u - 0.3).hypot(v - 0.6)).sin() };
+    let colour = 0.12 * light * (1.0 - light);
+    [0.0, 2.0, 4.0].map(|shift| (light + colour * wave(4.0 * shift)).clamp(0.0, 1.0))
+}
+
+/// A tint, darker and hazier than what it tints: gain and offset of R, G and B.
+const WARM: [(f64, f64); 3] = [(0.75, 0.08), (0.55, 0.10), (0.36, 0.06)];
+const COLD: [(f64, f64); 3] = [(0.35, 0.05), (0.5, 0.12), (0.7, 0.10)];
+
+/// Makes a frame of a picture whose R, G and B go from 0 to 1.
+fn shoot(info: &FrameInfo, picture: impl Fn(usize, usize) -> [f64; 3]) -> TestFrame {
+    let mut frame = TestFrame::new(info, Content::Flat, 0, 0);
+    let (span, _, _) = scale(info);
+    let code = |x: usize, y: usize| picture(x, y).map(|value| f64::from(info.range.black) + span * value);
+    let (across, down) = site(info.format).unwrap_or((1, 1));
+    for y in 0..info.height {
+        for x in 0..info.width {
+            let mut put = |lane: Lane, value: f64| {
+                let (plane, row, sample) = find(info, lane, (x, y));
+                frame.input_planes_mut()[plane].row_mut(row)[sample] = value.round().clamp(0.0, 255.0) as u8;
+            };
+            if info.format.is_rgb() {
+                let rgb = code(x, y);
+                [Lane::Red, Lane::Green, Lane::Blue].into_iter().zip(rgb).for_each(|(lane, value)| put(lane, value));
+            } else {
+                put(Lane::Luma, to_yuv(info, code(x, y))[0]);
+                if x % across == 0 && y % down == 0 {
+                    let [_, cb, cr] = to_yuv(info, code(x, y));
+                    put(Lane::Cb, cb);
+                    put(Lane::Cr, cr);
+                }
+            }
+        }
+    }
+    frame
+}
+
+fn tinted(tint: [(f64, f64); 3], exposure: f64, number: usize) -> impl Fn(usize, usize) -> [f64; 3] {
+    move |x, y| {
+        let rgb = scene(x, y, number);
+        std::array::from_fn(|i| exposure * (tint[i].0 * rgb[i] + tint[i].1))
+    }
+}
+
+/// Levels frames with some settings.
+struct Show {
+    info: FrameInfo,
+    leveler: Leveler<TestFrame>,
+    frames: u64,
+}
+
+impl Show {
+    fn new(format: Format, settings: &Settings) -> Show {
+        let range = if format.is_rgb() { Range::FULL } else { Range::LIMITED };
+        let info = FrameInfo::new(format, WIDTH, HEIGHT, range, LumaWeights::BT709);
+        let settings = Settings { backend: BackendChoice::Cpu, ..settings.clone() };
+        let leveler = Leveler::new(&info, &settings, true).unwrap();
+        Show { info, leveler, frames: 0 }
+    }
+
+    fn frame(&mut self, picture: impl Fn(usize, usize) -> [f64; 3]) -> TestFrame {
+        let timing = Timing { time: Some(Duration::from_millis(40 * self.frames)), votes: true };
+        self.frames += 1;
+        self.leveler.submit(shoot(&self.info, picture), timing);
+        self.leveler.receive().expect("nothing is held back when live").memory
+    }
+
+    /// The darkest and the brightest of each channel, but for one in two hundred pixels, as shares of the range.
+    fn ends(&self, frame: &TestFrame) -> [(f64, f64); 3] {
+        let (span, _, _) = scale(&self.info);
+        std::array::from_fn(|channel| {
+            let at = |i: usize| pixel(&self.info, frame, (i % WIDTH, i / WIDTH), true)[channel];
+            let mut values: Vec<f64> = (0..WIDTH * HEIGHT).map(at).collect();
+            values.sort_by(f64::total_cmp);
+            let share = |value: f64| (value - f64::from(self.info.range.black)) / span;
+            (share(values[values.len() / 200]), share(values[values.len() - 1 - values.len() / 200]))
+        })
+    }
+
+    fn means(&self, frame: &TestFrame) -> [f64; 3] {
+        let mut sums = [0.0; 3];
+        for i in 0..WIDTH * HEIGHT {
+            let rgb = pixel(&self.info, frame, (i % WIDTH, i / WIDTH), true);
+            sums.iter_mut().zip(rgb).for_each(|(sum, value)| *sum += value);
+        }
+        sums.map(|sum| sum / (WIDTH * HEIGHT) as f64)
+    }
+}
+
+/// How far the ends are from 0 and 1, at most.
+fn off(ends: [(f64, f64); 3]) -> f64 {
+    ends.iter().map(|(low, high)| low.abs().max((1.0 - high).abs())).fold(0.0, f64::max)
+}
+
+fn independent(independence: f64) -> Settings {
+    Settings { independence, ..Settings::default() }
+}
+
+const FORMATS: [Format; 5] = [Format::I420, Format::Yuy2, Format::Y444, Format::Rgb, Format::Bgrx];
+
+#[test]
+fn a_cast_goes_as_far_as_the_channels_are_independent() {
+    for format in FORMATS {
+        let mut before = f64::MAX;
+        for independence in [0.0, 0.25, 0.5, 0.75, 1.0] {
+            let mut show = Show::new(format, &independent(independence));
+            let frame = show.frame(tinted(WARM, 1.0, 0));
+            let off = off(show.ends(&frame));
+            assert!(off < before - 0.03, "{format:?} at {independence}: {off} after {before}");
+            before = off;
+        }
+        assert!(before < 0.03, "{format:?}: {before}");
+    }
+}
+
+#[test]
+fn the_picture_comes_back_as_it_was_before_it_was_tinted() {
+    for format in FORMATS {
+        let mut show = Show::new(format, &independent(1.0));
+        let frame = show.frame(tinted(WARM, 1.0, 0));
+        let (span, _, _) = scale(&show.info);
+        let mut sum = 0.0;
+        for i in 0..WIDTH * HEIGHT {
+            let (x, y) = (i % WIDTH, i / WIDTH);
+            let got = pixel(&show.info, &frame, (x, y), true);
+            let wanted = scene(x, y, 0).map(|value| f64::from(show.info.range.black) + span * value);
+            sum += got.iter().zip(wanted).map(|(got, wanted)| (got - wanted).abs()).sum::<f64>() / 3.0;
+        }
+        let off = sum / (WIDTH * HEIGHT) as f64;
+        assert!(off < 4.0, "{format:?}: {off} codes off");
+    }
+}
+
+/// Angle of the colour of a pixel, if there is enough of it.
+fn hue(info: &FrameInfo, rgb: [f64; 3]) -> Option<f64> {
+    let [_, cb, cr] = to_yuv(info, rgb);
+    let (b, r) = (cb - 128.0, cr - 128.0);
+    (b.hypot(r) > 20.0).then(|| r.atan2(b))
+}
+
+#[test]
+fn hues_stay_where_all_channels_share_one_curve() {
+    for format in [Format::I420, Format::Yuy2, Format::Y444] {
+        let mut show = Show::new(format, &independent(0.0));
+        let before = shoot(&show.info, tinted(WARM, 1.0, 0));
+        let after = show.frame(tinted(WARM, 1.0, 0));
+        let mut seen = 0;
+        for i in 0..WIDTH * HEIGHT {
+            let at = (i % WIDTH, i / WIDTH);
+            let hue = |frame, output| hue(&show.info, pixel(&show.info, frame, at, output));
+            let (Some(own), Some(got)) = (hue(&before, false), hue(&after, true)) else { continue };
+            seen += 1;
+            assert!((own - got).abs() < 0.06, "{format:?} at {at:?}: {own} became {got}");
+        }
+        assert!(seen > 1000, "{format:?}: only {seen} colours");
+    }
+}
+
+#[test]
+fn a_cast_under_a_wandering_exposure_does_not_flicker() {
+    for format in [Format::I420, Format::Rgb] {
+        for independence in [0.5, 1.0] {
+            let mut show = Show::new(format, &independent(independence));
+            let mut before: Option<[f64; 3]> = None;
+            let mut flicker = 0.0;
+            for frame in 0..75 {
+                let tremble = 0.02 * ((frame * 7919 % 13) as f64 / 6.0 - 1.0);
+                let exposure = 0.85 + 0.12 * (frame as f64 * 0.25).sin() + tremble;
+                let frame = show.frame(tinted(WARM, exposure, 0));
+                let means = show.means(&frame);
+                if let Some(before) = before {
+                    let step = means.iter().zip(before).map(|(now, before)| (now - before).abs());
+                    let step = step.fold(0.0, f64::max);
+                    assert!(step < 1.5, "{format:?}, {independence}: a step of {step}");
+                    flicker += step / 74.0;
+                }
+                before = Some(means);
+            }
+            assert!(flicker < 0.5, "{format:?}, {independence}: {flicker}");
+        }
+    }
+}
+
+#[test]
+fn a_scene_with_another_cast_is_served_from_its_first_frame() {
+    for format in [Format::I420, Format::Rgb] {
+        let mut show = Show::new(format, &independent(1.0));
+        for _ in 0..10 {
+            show.frame(tinted(WARM, 1.0, 0));
+        }
+        let first = show.frame(tinted(COLD, 1.0, 1));
+        // Luma keeps a white point that still serves, so white may be a light grey, but it is grey.
+        let ends = show.ends(&first);
+        let spread = |end: fn(&(f64, f64)) -> f64| {
+            let ends = ends.iter().map(end);
+            ends.clone().fold(f64::MIN, f64::max) - ends.fold(f64::MAX, f64::min)
+        };
+        let (black, white) = (spread(|ends| ends.0), spread(|ends| ends.1));
+        assert!(black < 0.04 && white < 0.04, "{format:?}: {ends:?}");
+    }
+}
+
+#[test]
+fn a_red_car_does_not_turn_the_picture() {
+    for format in [Format::I420, Format::Rgb] {
+        for (width, height) in [(30, 24), (70, 50)] {
+            let mut show = Show::new(format, &independent(1.0));
+            let mut before: Option<[f64; 3]> = None;
+            for frame in 0..50 {
+                let there = (15..35).contains(&frame);
+                let frame = show.frame(|x, y| {
+                    let grey = 0.25 + 0.4 * scene(x, y, 0)[1];
+                    if there && (60..60 + width).contains(&x) && (30..30 + height).contains(&y) {
+                        [0.85, 0.08, 0.1]
+                    } else {
+                        [grey; 3]
+                    }
+                });
+                // Of many pixels, so that roundings of luma and chroma even out.
+                let watched = (0..WIDTH).map(|x| pixel(&show.info, &frame, (x, 85), true));
+                let watched = watched.fold([0.0; 3], |sum, rgb| std::array::from_fn(|i| sum[i] + rgb[i]));
+                let watched = watched.map(|sum| sum / WIDTH as f64);
+                if let Some(before) = before {
+                    let step = watched.iter().zip(before).map(|(now, before)| (now - before).abs());
+                    let step = step.fold(0.0, f64::max);
+                    assert!(step < 2.0, "{format:?}, {width}×{height}: a step of {step}");
+                }
+                before = Some(watched);
+            }
+        }
+    }
+}
+
+#[test]
+fn grey_pictures_and_grey_formats_are_levelled_as_ever() {
+    for format in [Format::I420, Format::Uyvy, Format::Rgb, Format::Gray8] {
+        let picture = |x: usize, y: usize| [0.25 + 0.4 * scene(x, y, 0)[1]; 3];
+        if format == Format::Gray8 {
+            let info = FrameInfo::new(format, WIDTH, HEIGHT, Range::FULL, LumaWeights::BT709);
+            let outputs = [0.0, 1.0].map(|independence| {
+                let settings = Settings { backend: BackendChoice::Cpu, ..independent(independence) };
+                let mut leveler = Leveler::new(&info, &settings, true).unwrap();
+                leveler.submit(TestFrame::new(&info, Content::Natural, 3, 0), Timing { time: None, votes: true });
+                leveler.receive().unwrap().memory
+            });
+            assert!(outputs[0] == outputs[1]);
+            continue;
+        }
+        let outputs = [0.0, 1.0].map(|independence| Show::new(format, &independent(independence)).frame(picture));
+        assert!(outputs[0] == outputs[1], "{format:?}");
+        // And a flat colour stays what it is.
+        let mut show = Show::new(format, &independent(1.0));
+        let flat = |_: usize, _: usize| [0.6, 0.2, 0.3];
+        let before = shoot(&show.info, flat);
+        assert!(show.frame(flat) == before, "{format:?}");
+    }
+}
+
+#[test]
+fn a_picture_without_blue_gets_none() {
+    for format in [Format::Y444, Format::Rgb] {
+        let mut show = Show::new(format, &independent(1.0));
+        let frame = show.frame(|x, y| {
+            let [r, g, _] = scene(x, y, 0);
+            [0.2 + 0.5 * r, 0.2 + 0.4 * g, 0.02]
+        });
+        let (low, high) = show.ends(&frame)[2];
+        assert!(low > -0.03 && high < 0.08, "{format:?}: {low} to {high}");
+    }
+}
+
+#[test]
+fn equalize_and_midtone_come_on_top_of_each_channels_line() {
+    for settings in
+        [Settings { mode: Mode::Equalize, ..independent(1.0) }, Settings { midtone: 1.0, ..independent(1.0) }]
+    {
+        for format in FORMATS {
+            let mut show = Show::new(format, &settings);
+            let frame = show.frame(tinted(WARM, 1.0, 0));
+            let off = off(show.ends(&frame));
+            assert!(off < 0.05, "{format:?}: {off}");
+        }
+    }
+}
+
+/// Share of the pixels of a hazy picture of pure colours that leave RGB by more than rounding does.
+fn outside(settings: &Settings) -> f64 {
+    let mut show = Show::new(Format::Y444, settings);
+    let frame = show.frame(|x, y| {
+        let (hue, value) = (6.0 * x as f64 / WIDTH as f64, (y as f64 + 0.5) / HEIGHT as f64);
+        let pure = |shift: f64| (2.0 - ((hue - shift + 3.0).rem_euclid(6.0) - 3.0).abs()).clamp(0.0, 1.0);
+        [0.0, 2.0, 4.0].map(|shift| 0.25 + 0.45 * value * pure(shift))
+    });
+    let (span, _, _) = scale(&show.info);
+    let leaves = |i: &usize| {
+        let rgb = pixel(&show.info, &frame, (i % WIDTH, i / WIDTH), true);
+        let rgb = rgb.map(|value| (value - f64::from(show.info.range.black)) / span);
+        rgb.iter().any(|value| !(-0.02..=1.02).contains(value))
+    };
+    (0..WIDTH * HEIGHT).filter(leaves).count() as f64 / (WIDTH * HEIGHT) as f64
+}
+
+#[test]
+fn no_colour_leaves_rgb_where_channels_have_curves_of_their_own() {
+    for mode in [Mode::Stretch, Mode::Equalize] {
+        for midtone in [0.0, 1.0] {
+            let shared = outside(&Settings { mode, midtone, ..independent(0.0) });
+            assert!(shared < 0.35, "{mode:?}, midtone {midtone}: {shared} with one curve");
+            for independence in [0.01, 1.0] {
+                let own = outside(&Settings { mode, midtone, ..independent(independence) });
+                assert!(own < 0.005, "{mode:?}, midtone {midtone}, independence {independence}: {own}");
+            }
+        }
+    }
+}
