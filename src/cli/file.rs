@@ -6,6 +6,7 @@ mod caps;
 mod containers;
 mod cut;
 mod encoders;
+mod losses;
 mod output;
 mod pictures;
 mod pipeline;
@@ -14,6 +15,7 @@ mod streams;
 mod subtitles;
 mod summary;
 mod trouble;
+mod watchdog;
 mod written;
 mod y4m;
 
@@ -135,7 +137,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<Ending> {
 }
 
 fn start() -> anyhow::Result<Interrupts> {
-    gst::init().context("GStreamer does not start")?;
+    super::start_gstreamer()?;
     Interrupts::install()
 }
 

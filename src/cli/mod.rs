@@ -18,6 +18,7 @@ use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::Parser;
 use clap::error::ErrorKind;
 
@@ -97,6 +98,13 @@ pub fn run() -> ExitCode {
             ExitCode::from(if error.is::<Usage>() { 2 } else { 1 })
         }
     }
+}
+
+/// Starts GStreamer, whose debug log (`GST_DEBUG`) then shows this program's lines as well.
+fn start_gstreamer() -> anyhow::Result<()> {
+    gst::init().context("GStreamer does not start")?;
+    autolevels::element::log_to_gstreamer();
+    Ok(())
 }
 
 /// Says in one line what is wrong with the command line; prints help where help was asked for.

@@ -126,6 +126,31 @@ fn a_file_that_is_damaged_in_the_middle_is_kept_as_far_as_it_goes() {
 }
 
 #[test]
+fn frames_that_are_lost_in_the_middle_are_counted() {
+    let folder = folder();
+    let input = clip(folder.path(), "a.mp4", &format!("{PICTURE} -t 8 {H264} -g 25"));
+    let mut bytes = fs::read(&input).unwrap();
+    // A third of the way in: within the frames, which begin near the start of the file.
+    let start = bytes.len() / 3;
+    bytes[start..start + 20_000].fill(0xff);
+    fs::write(&input, &bytes).unwrap();
+    let output = folder.path().join("b.mp4");
+    let said = level(&input, &output, &[]);
+    let frames = decode(&output).frames.len();
+    let lost = 200 - frames;
+    assert!(
+        lost > 3 && said.contains(&format!("a.mp4 is damaged: {lost} frames could not be decoded")),
+        "{lost} {said}"
+    );
+    // What is whole loses nothing, at a variable rate and with references ahead neither.
+    for more in ["-bf 3 -preset medium", "-filter:v select='gt(random(1)\\,0.4)' -vsync vfr"] {
+        let input = clip(folder.path(), "c.mkv", &format!("{PICTURE} -t 2 {H264} {more}"));
+        let said = level(&input, &output, &["--overwrite"]);
+        assert!(!said.contains("damaged"), "{said}");
+    }
+}
+
+#[test]
 fn a_full_disk_is_one_line_and_leaves_nothing() {
     let folder = folder();
     let input = clip(folder.path(), "a.mp4", &format!("{PICTURE} -t 20 {H264}"));

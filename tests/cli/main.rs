@@ -2,12 +2,14 @@
 
 mod batch;
 mod clips;
+mod damage;
 mod decode;
 mod errors;
 mod file;
 mod interrupt;
 mod pictures;
 mod pipes;
+mod stopping;
 mod streams;
 mod subtitles;
 mod time;

@@ -61,6 +61,19 @@ fn adapters_are_listed_as_json() {
 }
 
 #[test]
+fn the_debug_log_of_gstreamer_has_our_lines() {
+    let folder = crate::folder();
+    let input = crate::clips::usual(folder.path(), "a.mp4");
+    let output = folder.path().join("b.mp4");
+    let mut command = assert_cmd::Command::cargo_bin("autolevels").unwrap();
+    command.args(["file", input.to_str().unwrap(), output.to_str().unwrap(), "--backend", "auto", "--quiet"]);
+    let result = command.env("GST_DEBUG", "autolevels*:6").timeout(crate::LIMIT).output().unwrap();
+    let text = String::from_utf8_lossy(&result.stderr);
+    assert_eq!(result.status.code(), Some(0), "{text}");
+    assert!(text.lines().any(|line| line.contains(" autolevels")), "{text}");
+}
+
+#[test]
 fn the_version_names_what_a_report_needs() {
     let result = run(["--version"]);
     assert_eq!(result.status.code(), Some(0));

@@ -49,7 +49,7 @@ pub struct Arguments {
 
 /// Measures the file to its end, or to the first interrupt.
 pub fn run(args: &Arguments) -> Result<Ending> {
-    gst::init().context("GStreamer does not start")?;
+    super::start_gstreamer()?;
     let interrupts = Interrupts::install()?;
     let input = args.input.display();
     if let Some(plot) = args.plot.as_deref().filter(|plot| plot.exists() && !args.overwrite) {

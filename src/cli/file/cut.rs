@@ -25,6 +25,11 @@ impl Cut {
         self.0.store(end, Ordering::SeqCst);
     }
 
+    /// Whether the streams are to end.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::SeqCst) != NONE
+    }
+
     /// Drops what comes to the muxer's `pad` after the cut, and ends the stream there.
     pub fn apply_to(&self, pad: &gst::Pad) {
         let cut = self.clone();
@@ -62,7 +67,8 @@ impl Cut {
     }
 }
 
-fn running_time(pad: &gst::Pad, time: gst::ClockTime) -> Option<gst::ClockTime> {
+/// Running time of a timestamp on the pad.
+pub fn running_time(pad: &gst::Pad, time: gst::ClockTime) -> Option<gst::ClockTime> {
     let event = pad.sticky_event::<gst::event::Segment>(0)?;
     event.segment().downcast_ref::<gst::ClockTime>()?.to_running_time(time)
 }

@@ -25,11 +25,13 @@ use super::caps;
 use super::containers::Container;
 use super::cut::Cut;
 use super::encoders::VideoEncoder;
+use super::losses::Losses;
 use super::pictures::{self, Pictures};
 use super::raw::{self, RawVideo};
 use super::streams::{Streams, Word};
 use super::summary::Summary;
 use super::trouble::Trouble;
+use super::watchdog::Watchdog;
 use super::written::Written;
 use super::y4m;
 
@@ -39,6 +41,9 @@ const TICK: gst::ClockTime = gst::ClockTime::from_mseconds(50);
 /// Seconds of the input that may be missing at its end before that is said. Containers do not say their length
 /// exactly.
 const MISSING: f64 = 1.0;
+
+/// Warnings of GStreamer's that are told: a damaged file may give thousands.
+const WARNINGS: usize = 5;
 
 /// What is done with one file.
 pub struct Job<'a> {
@@ -56,6 +61,11 @@ pub struct Job<'a> {
 }
 
 impl Job<'_> {
+    /// Whether another program has a say in how fast it goes.
+    fn is_piped(&self) -> bool {
+        is_pipe(self.input) || is_pipe(self.output)
+    }
+
     /// Whether the muxer takes the chapters that come to it with the streams.
     fn keeps_chapters(&self) -> bool {
         matches!(self.container, Some(Container::Matroska | Container::WebM))
@@ -102,7 +112,7 @@ fn sink(job: &Job) -> anyhow::Result<gst::Element> {
 }
 
 /// Reads and decodes the input, and links what is found.
-fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>) -> anyhow::Result<()> {
+fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>, losses: &Losses) -> anyhow::Result<()> {
     let source = if is_pipe(job.input) {
         make("fdsrc")?
     } else {
@@ -130,6 +140,7 @@ fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>) ->
     source.link(&decoder)?;
     decoder.set_property("caps", streams.wanted());
     caps::prefer_stream_colorimetry(&decoder);
+    losses.watch(&decoder);
     let linker = streams.clone();
     decoder.connect_no_more_pads(move |decoder| linker.link(decoder));
     Ok(())
@@ -140,11 +151,14 @@ struct Running {
     bridge: Bridge,
     pictures: Pictures,
     streams: Arc<Streams>,
+    losses: Losses,
     written: Written,
     words: Receiver<Word>,
     cut: Cut,
     /// Length of the input, once it is known.
     duration: Cell<Option<Duration>>,
+    /// Nothing happens in it any more.
+    hangs: Cell<bool>,
 }
 
 impl Drop for Running {
@@ -159,7 +173,12 @@ pub fn run(job: &Job, reporter: &mut Reporter, interrupts: &Interrupts) -> anyho
     let (input, output) = (job.input.display().to_string(), job.output.display().to_string());
     reporter.start(&job.input.file_name().unwrap_or_default().to_string_lossy(), &input, &output);
     let running = Running::start(job)?;
-    running.wait(job, reporter, interrupts)
+    let ended = running.wait(job, reporter, interrupts);
+    if running.hangs.get() {
+        // It would not stop either, and nothing is lost with a process that goes on or ends.
+        std::mem::forget(running);
+    }
+    ended
 }
 
 impl Running {
@@ -213,8 +232,10 @@ impl Running {
             written: written.clone(),
             words: sender,
         });
-        attach_source(job, &pipeline, &streams)?;
-        let running = Running { pipeline, bridge, pictures, streams, written, words, cut, duration: Cell::new(None) };
+        let losses = Losses::default();
+        attach_source(job, &pipeline, &streams, &losses)?;
+        let (duration, hangs) = (Cell::new(None), Cell::new(false));
+        let running = Running { pipeline, bridge, pictures, streams, losses, written, words, cut, duration, hangs };
         // Why it fails is on the bus.
         let _ = running.pipeline.set_state(gst::State::Playing);
         Ok(running)
@@ -225,6 +246,8 @@ impl Running {
         let bus = self.pipeline.bus().context("a pipeline has a bus")?;
         let mut trouble = Trouble::new(job.input, job.output);
         let mut finishing = false;
+        let mut warnings = 0;
+        let mut watchdog = Watchdog::new();
         let (mut told_format, mut told_chapters) = (false, false);
         loop {
             let message = bus.timed_pop(TICK);
@@ -236,7 +259,10 @@ impl Running {
             }
             match message.as_ref().map(|message| message.view()) {
                 Some(gst::MessageView::Error(error)) => return Err(trouble.explain(error)),
-                Some(gst::MessageView::Warning(warning)) => reporter.note(&warning.error().to_string()),
+                Some(gst::MessageView::Warning(warning)) if warnings < WARNINGS => {
+                    warnings += 1;
+                    reporter.note(&warning.error().to_string());
+                }
                 Some(gst::MessageView::Element(element)) if is_end_of_file(element) => break,
                 Some(gst::MessageView::Element(element)) => trouble.notice(element),
                 Some(gst::MessageView::Toc(_)) if !told_chapters && !job.keeps_chapters() => {
@@ -266,6 +292,12 @@ impl Running {
                 }
                 _ => return Ok(Ended::Stopped),
             }
+            let activity = [progress.frames, self.written.frames(), self.written.end().as_nanos() as u64];
+            if let Some(idle) = watchdog.look(activity, to_duration(TICK)).filter(|_| !job.is_piped()) {
+                self.hangs.set(true);
+                let (input, idle) = (job.input.display(), idle.as_secs());
+                bail!("cannot level {input}: nothing has come out of it for {idle} s; the file may be damaged");
+            }
             if self.duration.get().is_none() {
                 self.duration.set(self.streams.duration());
             }
@@ -294,9 +326,13 @@ impl Running {
             let encoder = job.encoder.name();
             bail!("{encoder} lost {} of {frames} frames of {input}; choose another --encoder", frames - written);
         }
-        match self.pictures.damaged() {
-            0 => {}
-            n => reporter.note(&format!("{input} is damaged: {n} frames could not be decoded whole")),
+        match (self.losses.lost(), self.pictures.damaged()) {
+            (0, 0) => {}
+            (0, n) => reporter.note(&format!("{input} is damaged: {n} frames could not be decoded whole")),
+            (lost, 0) => reporter.note(&format!("{input} is damaged: {lost} frames could not be decoded")),
+            (lost, n) => {
+                reporter.note(&format!("{input} is damaged: {lost} frames could not be decoded, {n} others not whole"));
+            }
         }
         let (reached, whole) = (self.written.end().as_secs_f64(), self.duration.get());
         if let Some(whole) = whole.filter(|_| !interrupted).map(|whole| whole.as_secs_f64())

@@ -164,8 +164,9 @@ impl Streams {
         let target = attach(pipeline, &chain, pad, &muxer, "subtitle_%u")
             .with_context(|| format!("subtitles {number} do not fit {}", container.name()))?;
         if let (Container::Mp4 | Container::Mov, Some(before)) = (container, target.peer()) {
-            subtitles::begin_at_start(&before);
+            subtitles::fill_gaps(&before);
         }
+        subtitles::keep_pace(&target, &self.written, &self.cut);
         self.cut.apply_to(&target);
         start(&chain)
     }

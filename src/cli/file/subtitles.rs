@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use gst::prelude::*;
 
 use super::containers::Container;
+use super::cut::{Cut, running_time};
 use super::pipeline::make;
+use super::written::Written;
 
 /// How subtitles get into a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,30 +70,77 @@ pub fn elements(treatment: Treatment) -> anyhow::Result<Vec<gst::Element>> {
     Ok(elements)
 }
 
-/// Lets subtitles begin with silence at the start. The muxers of mp4 and mov shift a stream that begins late by an
-/// edit list, and cut as much from its end.
-pub fn begin_at_start(pad: &gst::Pad) {
-    let begun = AtomicBool::new(false);
-    pad.add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
-        // The silence comes by here as well.
-        if begun.swap(true, Ordering::Relaxed) {
-            return gst::PadProbeReturn::Ok;
-        }
-        let first = info.buffer().and_then(|buffer| buffer.pts());
-        let start = pad.sticky_event::<gst::event::Segment>(0).and_then(|event| {
-            let segment = event.segment().downcast_ref::<gst::ClockTime>()?;
-            segment.position_from_running_time(gst::ClockTime::ZERO)
-        });
-        if let (Some(start), Some(first)) = (start, first)
-            && first > start
-        {
+/// Silence between subtitles that is told to a muxer piece by piece, so that it need not wait for the next.
+const SILENCE: gst::ClockTime = gst::ClockTime::from_seconds(1);
+
+/// Fills the time between subtitles with empty ones. The muxers of mp4 and mov take no notice of gaps and hold all
+/// other streams until the next subtitle comes; a stream that begins late they cut at its end.
+pub fn fill_gaps(pad: &gst::Pad) {
+    // Where silence begins; none while some is pushed, which comes by here as well.
+    let filled = Mutex::new(Some(gst::ClockTime::ZERO));
+    pad.add_probe(gst::PadProbeType::BUFFER | gst::PadProbeType::EVENT_DOWNSTREAM, move |pad, info| {
+        let lock = || filled.lock().unwrap_or_else(PoisonError::into_inner);
+        let (start, end, least) = match &info.data {
+            Some(gst::PadProbeData::Buffer(buffer)) => {
+                (buffer.pts(), buffer.pts().zip(buffer.duration()).map(|(a, b)| a + b), gst::ClockTime::NSECOND)
+            }
+            Some(gst::PadProbeData::Event(event)) => match event.view() {
+                gst::EventView::Gap(gap) => {
+                    let (start, duration) = gap.get();
+                    (Some(start + duration.unwrap_or_default()), None, SILENCE)
+                }
+                _ => return gst::PadProbeReturn::Ok,
+            },
+            _ => return gst::PadProbeReturn::Ok,
+        };
+        let Some(from) = lock().take() else { return gst::PadProbeReturn::Ok };
+        let segment = pad.sticky_event::<gst::event::Segment>(0);
+        let first = segment.and_then(|event| event.segment().downcast_ref::<gst::ClockTime>()?.start());
+        let from = first.map_or(from, |first| from.max(first));
+        let mut reached = from;
+        if let Some(start) = start.filter(|start| *start >= from + least) {
             let mut silence = gst::Buffer::new();
             if let Some(silence) = silence.get_mut() {
-                silence.set_pts(start);
-                silence.set_duration(first - start);
+                silence.set_pts(from);
+                silence.set_duration(start - from);
             }
-            // What is wrong shows with the next buffer as well.
+            // What is wrong shows with the next subtitle as well.
             let _ = pad.push(silence);
+            reached = start;
+        }
+        *lock() = Some(reached.max(end.unwrap_or(reached)));
+        gst::PadProbeReturn::Ok
+    });
+}
+
+/// How far subtitles may be ahead of what is written.
+const AHEAD: Duration = Duration::from_secs(2);
+
+/// How often that is looked at, and how long nothing may be written before it is taken for granted that the muxer
+/// waits for subtitles.
+const POLL: Duration = Duration::from_millis(10);
+const STUCK: Duration = Duration::from_secs(5);
+
+/// Lets no subtitles into the muxer's `pad` long before their time: there they could not be cut off any more.
+pub fn keep_pace(pad: &gst::Pad, written: &Written, cut: &Cut) {
+    let (written, cut) = (written.clone(), cut.clone());
+    let let_go = AtomicBool::new(false);
+    pad.add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
+        let time = info.buffer().and_then(|buffer| running_time(pad, buffer.pts()?)).map(Duration::from);
+        let (mut end, mut idle) = (written.end(), Duration::ZERO);
+        while time.is_some_and(|time| time > end + AHEAD)
+            && !cut.is_set()
+            && !written.is_whole()
+            && !let_go.load(Ordering::Relaxed)
+            && !pad.pad_flags().contains(gst::PadFlags::FLUSHING)
+        {
+            std::thread::sleep(POLL);
+            let now = written.end();
+            idle = if now == end { idle + POLL } else { Duration::ZERO };
+            end = now;
+            if idle > STUCK {
+                let_go.store(true, Ordering::Relaxed);
+            }
         }
         gst::PadProbeReturn::Ok
     });

@@ -49,6 +49,9 @@ impl Trouble {
         let reason = cause.to_string();
         let reason = reason.trim_end_matches('.');
         if source.starts_with("fdsink") {
+            if cause.matches(gst::ResourceError::NoSpaceLeft) {
+                return anyhow!("cannot write to stdout: the disk is full");
+            }
             // Most likely nobody reads any more.
             return anyhow::Error::new(std::io::Error::from(std::io::ErrorKind::BrokenPipe))
                 .context("cannot write to stdout");

@@ -1,7 +1,7 @@
 //! What has reached the muxer, so that a loss does not pass for success.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use gst::prelude::*;
@@ -12,15 +12,22 @@ pub struct Written {
     frames: Arc<AtomicU64>,
     /// Running time in nanoseconds at which the last packet ends.
     end: Arc<AtomicU64>,
+    whole: Arc<AtomicBool>,
 }
 
 impl Written {
     /// Counts the frames that pass the pad.
     pub fn count(&self, pad: &gst::Pad) {
         self.note_end(pad);
-        let frames = self.frames.clone();
-        pad.add_probe(gst::PadProbeType::BUFFER, move |_, _| {
-            frames.fetch_add(1, Ordering::Relaxed);
+        let (frames, whole) = (self.frames.clone(), self.whole.clone());
+        pad.add_probe(gst::PadProbeType::BUFFER | gst::PadProbeType::EVENT_DOWNSTREAM, move |_, info| {
+            match info.event().map(|event| event.type_()) {
+                None => {
+                    frames.fetch_add(1, Ordering::Relaxed);
+                }
+                Some(gst::EventType::Eos) => whole.store(true, Ordering::Relaxed),
+                Some(_) => {}
+            }
             gst::PadProbeReturn::Ok
         });
     }
@@ -39,6 +46,11 @@ impl Written {
     /// Frames that were written.
     pub fn frames(&self) -> u64 {
         self.frames.load(Ordering::Relaxed)
+    }
+
+    /// Whether no frame will come any more.
+    pub fn is_whole(&self) -> bool {
+        self.whole.load(Ordering::Relaxed)
     }
 
     /// Running time at which the longest stream ends.

@@ -40,7 +40,7 @@ pub struct Arguments {
 
 /// Plays the line to its end.
 pub fn run(arguments: &Arguments) -> Result<Ending> {
-    gst::init().context("GStreamer does not start")?;
+    super::start_gstreamer()?;
     autolevels::plugin_register_static().context("the element cannot be registered")?;
     let interrupts = Interrupts::install()?;
     let text = read(&arguments.line)?;

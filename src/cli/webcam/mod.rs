@@ -97,7 +97,7 @@ fn size(text: &str) -> Result<(i32, i32), String> {
 
 /// Runs until the source ends or somebody quits.
 pub fn run(args: &Arguments) -> Result<Ending> {
-    gst::init().context("GStreamer does not start")?;
+    super::start_gstreamer()?;
     // A source or sink of the person's own may have the element in it.
     autolevels::plugin_register_static().context("the element cannot be registered")?;
     let interrupts = Interrupts::install()?;
