@@ -509,3 +509,34 @@ fn equalize_and_midtone_come_on_top_of_each_channels_line() {
         }
     }
 }
+
+/// Share of the pixels of a hazy picture of pure colours that leave RGB by more than rounding does.
+fn outside(settings: &Settings) -> f64 {
+    let mut show = Show::new(Format::Y444, settings);
+    let frame = show.frame(|x, y| {
+        let (hue, value) = (6.0 * x as f64 / WIDTH as f64, (y as f64 + 0.5) / HEIGHT as f64);
+        let pure = |shift: f64| (2.0 - ((hue - shift + 3.0).rem_euclid(6.0) - 3.0).abs()).clamp(0.0, 1.0);
+        [0.0, 2.0, 4.0].map(|shift| 0.25 + 0.45 * value * pure(shift))
+    });
+    let (span, _, _) = scale(&show.info);
+    let leaves = |i: &usize| {
+        let rgb = pixel(&show.info, &frame, (i % WIDTH, i / WIDTH), true);
+        let rgb = rgb.map(|value| (value - f64::from(show.info.range.black)) / span);
+        rgb.iter().any(|value| !(-0.02..=1.02).contains(value))
+    };
+    (0..WIDTH * HEIGHT).filter(leaves).count() as f64 / (WIDTH * HEIGHT) as f64
+}
+
+#[test]
+fn no_colour_leaves_rgb_where_channels_have_curves_of_their_own() {
+    for mode in [Mode::Stretch, Mode::Equalize] {
+        for midtone in [0.0, 1.0] {
+            let shared = outside(&Settings { mode, midtone, ..independent(0.0) });
+            assert!(shared < 0.35, "{mode:?}, midtone {midtone}: {shared} with one curve");
+            for independence in [0.01, 1.0] {
+                let own = outside(&Settings { mode, midtone, ..independent(independence) });
+                assert!(own < 0.005, "{mode:?}, midtone {midtone}, independence {independence}: {own}");
+            }
+        }
+    }
+}

@@ -3,6 +3,8 @@
 //! They say what each loop computes, and are the fallback everywhere. Where a processor has more than the least
 //! of its architecture, they are compiled for it, or written out with the same results ([`super::x86`]).
 
+pub use super::matrix::mix;
+
 /// What the inner loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {

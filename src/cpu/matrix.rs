@@ -12,6 +12,7 @@ use crate::levels::curves::Curves;
 use crate::overlay::marks::Marks;
 
 use super::apply::{check, used, used_mut};
+use super::kernels::{Path, on_path};
 use super::overlay;
 use super::pool;
 use super::sites::{Rows, put};
@@ -27,16 +28,15 @@ type Changes = [i16; ENTRIES];
 
 /// What a thread works with.
 #[derive(Clone, Default)]
-struct Scratch {
+pub struct Scratch {
     rows: Rows,
     /// What R, G and B have more than luma at each site.
     offsets: [Vec<i16>; 3],
-    /// The chroma that goes out.
-    chroma: [Vec<u8>; 2],
 }
 
 /// Applies curves of R, G and B to frames with chroma of one kind.
 pub struct Mix {
+    path: Path,
     places: Places,
     matrix: Matrix,
     changes: Box<[Changes; 3]>,
@@ -45,9 +45,10 @@ pub struct Mix {
 
 impl Mix {
     /// `None` for formats without chroma.
-    pub fn new(info: &FrameInfo, threads: usize) -> Option<Mix> {
+    pub fn new(info: &FrameInfo, path: Path, threads: usize) -> Option<Mix> {
         let places = Places::find(info).filter(|_| !info.format.is_rgb())?;
         Some(Mix {
+            path,
             places,
             matrix: Matrix::new(info),
             changes: Box::new([[0; ENTRIES]; 3]),
@@ -80,9 +81,10 @@ impl Mix {
         if let Some(input) = &input {
             info.check(input)?;
         }
-        let Mix { places, matrix, changes, threads } = self;
+        let Mix { path, places, matrix, changes, threads } = self;
         let kept = marks.map_or(0, |marks| kept_sites(marks, info, places));
-        let job = Job { places, matrix, changes, info, kept };
+        let mixer = Mixer { matrix, changes, across: places.shift[0] };
+        let job = Job { path: *path, places, mixer, info, kept };
         let rows = (BAND / info.width).max(2) >> places.shift[1];
         let bands = bands(info, places, rows, input.as_deref().unwrap_or_default(), &mut output);
         pool::share(threads, bands, |scratch, mut band| job.run(scratch, &mut band));
@@ -136,9 +138,9 @@ fn bands<'a>(
 
 /// What is done to each band.
 struct Job<'a> {
+    path: Path,
     places: &'a Places,
-    matrix: &'a Matrix,
-    changes: &'a [Changes; 3],
+    mixer: Mixer<'a>,
     info: &'a FrameInfo,
     kept: usize,
 }
@@ -152,61 +154,76 @@ impl Job<'_> {
         }
         let chroma = &band.output[self.places.lanes[1].plane];
         for y in 0..chroma.data.len().div_ceil(chroma.stride) {
-            self.mix(scratch, &mut band.output, y);
+            self.change(scratch, &mut band.output, y);
         }
     }
 
-    /// Works on row `y` of a band's sites.
-    fn mix(&self, scratch: &mut Scratch, planes: &mut PlanesMut, y: usize) {
-        let Scratch { rows, offsets, chroma } = scratch;
+    /// Changes row `y` of a band's sites.
+    fn change(&self, scratch: &mut Scratch, planes: &mut PlanesMut, y: usize) {
         {
             let read: Planes = planes.iter().map(|plane| Plane { data: plane.data, stride: plane.stride }).collect();
-            rows.read(self.places, self.info, &read, y);
+            scratch.rows.read(self.places, self.info, &read, y);
         }
-        for (offsets, channel) in offsets.iter_mut().zip(0..) {
-            let sites = rows.cb.iter().zip(&rows.cr);
-            offsets.clear();
-            offsets.extend(sites.map(|(cb, cr)| self.matrix.offsets(*cb, *cr)[channel] as i16));
-        }
-        self.mix_chroma(rows, offsets, chroma);
-        self.mix_luma(rows, offsets);
+        on_path!(self.path, mix(&self.mixer, scratch));
 
+        let Rows { luma: rows, cb: blue, cr: red, .. } = &scratch.rows;
         let [luma, cb, cr] = self.places.lanes;
         let [across, down] = self.places.shift;
-        for (index, samples) in rows.luma.iter().enumerate().filter(|(_, samples)| !samples.is_empty()) {
+        for (index, samples) in rows.iter().enumerate().filter(|(_, samples)| !samples.is_empty()) {
             put(row(&mut planes[luma.plane], (y << down) + index), &luma, self.kept << across, samples);
         }
-        for (place, samples) in [cb, cr].iter().zip(chroma) {
-            put(row(&mut planes[place.plane], y), place, self.kept, samples);
+        for (place, samples) in [(cb, blue), (cr, red)] {
+            put(row(&mut planes[place.plane], y), &place, self.kept, samples);
         }
     }
+}
 
-    fn mix_chroma(&self, rows: &Rows, offsets: &[Vec<i16>; 3], chroma: &mut [Vec<u8>; 2]) {
-        let [red, green, blue] = offsets;
-        let changes = rows.means.iter().zip(red.iter().zip(green).zip(blue));
-        let changes = changes.map(|(luma, ((r, g), b))| self.matrix.chroma(self.change(*luma, [*r, *g, *b])));
-        let [cb, cr] = chroma;
-        cb.clear();
-        cr.clear();
-        for ((own_cb, own_cr), [to_cb, to_cr]) in rows.cb.iter().zip(&rows.cr).zip(changes) {
-            cb.push(added(*own_cb, to_cb));
-            cr.push(added(*own_cr, to_cr));
+/// A row of a plane to write.
+fn row<'a>(plane: &'a mut PlaneMut, y: usize) -> &'a mut [u8] {
+    plane.data.get_mut(y * plane.stride..).unwrap_or_default()
+}
+
+/// The arithmetic of a row.
+pub struct Mixer<'a> {
+    matrix: &'a Matrix,
+    changes: &'a [Changes; 3],
+    /// Exponent of two of a site's pixels across.
+    across: u32,
+}
+
+/// Changes a row of sites.
+#[inline(always)]
+pub fn mix(mixer: &Mixer, scratch: &mut Scratch) {
+    let Scratch { rows: Rows { luma, means, cb, cr }, offsets: [red, green, blue] } = scratch;
+    for offsets in [&mut *red, &mut *green, &mut *blue] {
+        offsets.resize(cb.len(), 0);
+    }
+    for ((cb, cr), ((r, g), b)) in cb.iter().zip(&*cr).zip(red.iter_mut().zip(&mut *green).zip(&mut *blue)) {
+        [*r, *g, *b] = mixer.matrix.offsets(*cb, *cr).map(|offset| offset as i16);
+    }
+    let offsets = || red.iter().zip(&*green).zip(&*blue).map(|((r, g), b)| [*r, *g, *b]);
+    for ((luma, (cb, cr)), offsets) in means.iter().zip(cb.iter_mut().zip(cr)).zip(offsets()) {
+        let [to_cb, to_cr] = mixer.matrix.chroma(mixer.change(*luma, offsets));
+        (*cb, *cr) = (added(*cb, to_cb), added(*cr, to_cr));
+    }
+    let changed = |luma: u8, offsets| added(luma, mixer.matrix.luma(mixer.change(luma, offsets)));
+    for luma in luma {
+        if mixer.across == 0 {
+            luma.iter_mut().zip(offsets()).for_each(|(luma, offsets)| *luma = changed(*luma, offsets));
+            continue;
+        }
+        let (pairs, last) = luma.as_chunks_mut::<2>();
+        for (pair, offsets) in pairs.iter_mut().zip(offsets()) {
+            *pair = pair.map(|luma| changed(luma, offsets));
+        }
+        // Of an odd width.
+        if let ([luma], Some(offsets)) = (last, offsets().next_back()) {
+            *luma = changed(*luma, offsets);
         }
     }
+}
 
-    fn mix_luma(&self, rows: &mut Rows, offsets: &[Vec<i16>; 3]) {
-        let [red, green, blue] = offsets;
-        let across = 1 << self.places.shift[0];
-        for luma in &mut rows.luma {
-            let sites = luma.chunks_mut(across).zip(red.iter().zip(green).zip(blue));
-            for (pixels, ((r, g), b)) in sites {
-                for luma in pixels {
-                    *luma = added(*luma, self.matrix.luma(self.change(*luma, [*r, *g, *b])));
-                }
-            }
-        }
-    }
-
+impl Mixer<'_> {
     /// What the curves change in a pixel of that luma, whose channels have so much more.
     #[inline(always)]
     fn change(&self, luma: u8, offsets: [i16; 3]) -> [i32; 3] {
@@ -219,11 +236,7 @@ impl Job<'_> {
     }
 }
 
+#[inline(always)]
 fn added(sample: u8, change: i32) -> u8 {
     (i32::from(sample) + change).clamp(0, 255) as u8
-}
-
-/// A row of a plane to write.
-fn row<'a>(plane: &'a mut PlaneMut, y: usize) -> &'a mut [u8] {
-    plane.data.get_mut(y * plane.stride..).unwrap_or_default()
 }

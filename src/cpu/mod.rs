@@ -68,7 +68,7 @@ impl Cpu {
             channels: Channels::new(info, threads),
             counts_channels: false,
             apply: Apply::new(info, path, threads),
-            mix: Mix::new(info, threads),
+            mix: Mix::new(info, path, threads),
             slots: vec![empty; slots],
         }
     }

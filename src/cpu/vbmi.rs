@@ -6,7 +6,7 @@ use std::arch::x86_64::*;
 use arrayvec::ArrayVec;
 
 use super::kernels::{self, LANES, Lookup};
-pub use super::x86::{add, count, every_second, find_blind, weigh3, weigh4};
+pub use super::x86::*;
 
 /// Samples of a vector.
 const WIDTH: usize = 64;

@@ -8,6 +8,7 @@ use std::arch::x86_64::*;
 use arrayvec::ArrayVec;
 
 use super::kernels::{self, LANES, Lookup, RgbPixel, Tables};
+use super::matrix::{Mixer, Scratch};
 
 /// Samples of a vector.
 const WIDTH: usize = 32;
@@ -20,6 +21,11 @@ pub fn count(luma: &[u8], tables: &mut Tables, columns: &mut [u16]) {
 #[target_feature(enable = "avx2")]
 pub fn add(row: &[u8], columns: &mut [u16]) {
     kernels::add(row, columns);
+}
+
+#[target_feature(enable = "avx2")]
+pub fn mix(mixer: &Mixer, scratch: &mut Scratch) {
+    kernels::mix(mixer, scratch);
 }
 
 #[target_feature(enable = "avx2")]

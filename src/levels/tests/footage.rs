@@ -131,16 +131,3 @@ fn lightning_and_lost_frames_leave_the_levels_where_they_were() {
         assert!(watch.moved(1, frame) <= 3.0, "lost frames, {frame}: {}", watch.moved(1, frame));
     }
 }
-
-#[test]
-fn a_strobe_is_followed() {
-    let mut watch = Watch::new(25.0);
-    let lit = |frame: usize| frame % 8 < 2;
-    watch.play(
-        80,
-        |x, y, _| hills(x, y),
-        |light, frame| if lit(frame) { 30.0 + 180.0 * light } else { 20.0 + 60.0 * light },
-    );
-    // A pixel of light ½ comes with steps of 70 codes.
-    assert!(watch.largest_step(9) <= 8.0, "{}", watch.largest_step(9));
-}

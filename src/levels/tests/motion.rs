@@ -3,6 +3,7 @@
 use std::f64::consts::TAU;
 
 use super::scenes::{HEIGHT, Shot, WIDTH, Watch, chance, hills, rings};
+use crate::settings::Mode;
 
 /// Bright: codes 50 to 180. Dim: codes 20 to 60.
 fn bright(light: f64, _: usize) -> f64 {
@@ -31,6 +32,19 @@ fn a_blinking_object_of_a_twentieth_moves_nothing_else() {
         assert!(watch.largest_step(1) <= bound, "{light}: {}", watch.largest_step(1));
         assert!(watch.surest_cut(1) < 0.01);
     }
+}
+
+#[test]
+fn a_blinking_object_moves_nothing_else_when_equalizing() {
+    let mut watch = Watch::new(25.0);
+    watch.settings.mode = Mode::Equalize;
+    let blink = |frame: usize| frame >= 20 && (frame / 12).is_multiple_of(2);
+    watch.play(
+        100,
+        |x, y, frame| if blink(frame) { with_box(x, y, (200.0, 30.0, 60.0, 48.0), 1.3) } else { hills(x, y) },
+        bright,
+    );
+    assert!(watch.largest_step(1) <= 3.0, "{}", watch.largest_step(1));
 }
 
 #[test]

@@ -325,3 +325,32 @@ fn few_colours_leave_rgb() {
     assert!(equalize <= 0.05, "{equalize}");
     assert!(midtone <= 0.05, "{midtone}");
 }
+
+#[test]
+fn a_picture_looks_the_same_in_limited_and_full_range_and_in_rgb() {
+    let level = |format: Format, range: Range| {
+        let info = info(format, range);
+        let span = f64::from(range.white - range.black);
+        let code = |light: f64| f64::from(range.black) + span * (0.25 + 0.4 * light);
+        let shot = Shot { light: &hills, expose: &code, noise: 1.0 };
+        let curves =
+            Levels::new(&info).decide(&measure(&shot.picture(0), &info), &Settings::default(), None).curves.clone();
+        // Where lights come to lie, as shares of the nominal range.
+        let place = |light: f64| {
+            let at = code(light);
+            let (low, high) = (f64::from(curves.tables[0][at as usize]), f64::from(curves.tables[0][at as usize + 1]));
+            (low + at.fract() * (high - low) - f64::from(range.black)) / span
+        };
+        ([0.1, 0.3, 0.5, 0.7, 0.9].map(place), curves)
+    };
+    let (limited, _) = level(Format::I420, Range::LIMITED);
+    for (format, range) in [(Format::I420, Range::FULL), (Format::Rgbx, Range::FULL)] {
+        let (places, curves) = level(format, range);
+        for (place, wanted) in places.iter().zip(limited) {
+            assert!((place - wanted).abs() < 2.0 / 255.0, "{format:?}: {place} instead of {wanted}");
+        }
+        if format.is_rgb() {
+            assert!(curves.tables.iter().all(|table| *table == curves.tables[0]), "warm pictures stay warm");
+        }
+    }
+}
