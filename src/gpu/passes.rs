@@ -23,9 +23,15 @@ pub fn slot_words(info: &FrameInfo) -> usize {
     info.range.bins() + 2 * COLUMNS
 }
 
-/// Bytes of the three curves of a frame.
+/// Words in which curves for samples of bytes say how they are dithered, and those of the dithered curves' places. As in
+/// `dither.wgsl`.
+pub const DITHER_WORDS: usize = 4;
+const PLACE_WORDS: usize = 3 * 256;
+
+/// Bytes of the three curves of a frame, and of what dither needs.
 pub fn curve_bytes(info: &FrameInfo) -> usize {
-    3 * info.range.bins() * info.format.packing().bytes()
+    let tables = 3 * info.range.bins() * info.format.packing().bytes();
+    if info.format.packing().bytes() == 1 { tables + 4 * (DITHER_WORDS + PLACE_WORDS) } else { tables }
 }
 
 macro_rules! shader {
@@ -39,13 +45,13 @@ macro_rules! frame_shader {
 
 /// The shaders for samples of bytes, and of words.
 macro_rules! shaders {
-    ($samples:literal, [$($deep:literal),*], $apply:literal, $overlay:literal) => {
+    ($samples:literal, [$($curves:literal),*], $apply:literal, $overlay:literal) => {
         [
             ("histogram", frame_shader!("shared/read.wgsl", $samples, "shared/slot.wgsl", "histogram.wgsl")),
             ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
             ("reduce", shader!("shared/stream.wgsl", $samples, "shared/slot.wgsl", "reduce.wgsl")),
-            ("apply", frame_shader!("shared/write.wgsl", "shared/planes.wgsl", $($deep,)* $apply, "apply.wgsl")),
-            ("overlay", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", $($deep,)* $overlay, "overlay.wgsl")),
+            ("apply", frame_shader!("shared/write.wgsl", "shared/planes.wgsl", $($curves,)* $apply, "apply.wgsl")),
+            ("overlay", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", $($curves,)* $overlay, "overlay.wgsl")),
             // Of samples of bytes alone.
             ("channels", shader!("shared/stream.wgsl", "shared/sites.wgsl", "channels.wgsl")),
             ("totals", shader!("totals.wgsl")),
@@ -56,7 +62,7 @@ macro_rules! shaders {
 
 /// Names and sources of the shaders. The name is that of the entry point too.
 type Shaders = [(&'static str, &'static str); 8];
-const BYTES: Shaders = shaders!("shared/bytes.wgsl", [], "apply_bytes.wgsl", "overlay_bytes.wgsl");
+const BYTES: Shaders = shaders!("shared/bytes.wgsl", ["shared/dither.wgsl"], "apply_bytes.wgsl", "overlay_bytes.wgsl");
 const WORDS: Shaders = shaders!("shared/words.wgsl", ["shared/deep.wgsl"], "apply_words.wgsl", "overlay_words.wgsl");
 
 /// Name and source of the shaders for frames as described by `info`.
