@@ -428,7 +428,8 @@ fn pack(info: &FrameInfo, curves: &Curves, mut buffer: wgpu::WriteOnly<[u8]>) {
 fn pack_dither(info: &FrameInfo, dither: Option<&Dither>, mut buffer: wgpu::WriteOnly<[u8]>) {
     const BYTES: usize = 4 * DITHER_WORDS;
     let step = info.measured().lanes.len() / info.measured().unit_pixels;
-    let header = dither.map_or([0; DITHER_WORDS], |dither| [dither.seed(), dither.curves.min(3) as u32, step as u32, 0]);
+    let header =
+        dither.map_or([0; DITHER_WORDS], |dither| [dither.seed(), dither.curves.min(3) as u32, step as u32, 0]);
     buffer.slice(..BYTES).copy_from_slice(bytemuck::cast_slice(&header));
     let Some(dither) = dither else { return };
     for curve in 0..dither.curves.min(dither.fine.len()) {

@@ -119,7 +119,9 @@ mod tests {
         let bent: [u16; 256] = std::array::from_fn(|code| {
             ((code as f64 / 255.0).powf(0.4) * 200.0 + if code > 99 { 55.0 } else { 0.0 }) as u16 * 256 + 77
         });
-        for dither in [line(3.3, 60.0), line(0.4, 0.0), Dither { fine: [bent.map(|x| x.min(65407)); 3], ..line(1.0, 0.0) }] {
+        for dither in
+            [line(3.3, 60.0), line(0.4, 0.0), Dither { fine: [bent.map(|x| x.min(65407)); 3], ..line(1.0, 0.0) }]
+        {
             let places = dither.places(0);
             for pair in places.windows(2) {
                 let most = (0..LEVELS).map(|level| pair[0].out(level)).max();
