@@ -241,12 +241,12 @@ fn identity_curves_of_channels_change_nothing() {
 
 /// Codes are noise that the matrix takes far beyond their ends; the bits around them are noise too.
 #[test]
-fn bits_that_hold_no_code_stay_and_nothing_wraps() {
+fn bits_that_hold_no_code_stay_and_sums_saturate() {
     for format in Format::ALL.iter().filter(|format| site(**format).is_some() && format.packing().bytes() > 1) {
         let info = info(*format, (321, 33), 1);
         let before = TestFrame::new(&info, Content::Noise, 5, 3);
         let most = info.range.max;
-        let tables = [0, most, 0].map(|code| vec![code; info.range.bins()]);
+        let tables = [most, 0, most].map(|code| vec![code; info.range.bins()]);
         let curves = Curves { of: Of::Channels, shift: info.range.bin_shift(), ..Curves::new(tables) };
         let packing = info.format.packing();
         for mut cpu in backends(&info) {

@@ -39,16 +39,22 @@ macro_rules! frame_shader {
 
 /// The shaders for samples of bytes, and of words.
 macro_rules! shaders {
-    ($samples:literal, [$($codes:literal, $deep:literal)?], $sites:literal, $apply:literal, $overlay:literal) => {
+    ($samples:literal, [$($codes:literal),*], [$($curves:literal),*], $sites:literal, $apply:literal, $overlay:literal) => {
         [
             ("histogram", frame_shader!("shared/read.wgsl", $samples, "shared/slot.wgsl", "histogram.wgsl")),
             ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
             ("reduce", shader!("shared/stream.wgsl", $samples, "shared/slot.wgsl", "reduce.wgsl")),
-            ("apply", frame_shader!("shared/write.wgsl", "shared/planes.wgsl", $($codes, $deep,)? $apply, "apply.wgsl")),
-            ("overlay", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", $($codes, $deep,)? $overlay, "overlay.wgsl")),
+            (
+                "apply",
+                frame_shader!("shared/write.wgsl", "shared/planes.wgsl", $($codes,)* $($curves,)* $apply, "apply.wgsl"),
+            ),
+            (
+                "overlay",
+                frame_shader!("shared/write.wgsl", "shared/marks.wgsl", $($codes,)* $($curves,)* $overlay, "overlay.wgsl"),
+            ),
             (
                 "channels",
-                shader!("shared/stream.wgsl", $samples, $($codes,)? $sites, "shared/sites.wgsl", "channels.wgsl"),
+                shader!("shared/stream.wgsl", $samples, $($codes,)* $sites, "shared/sites.wgsl", "channels.wgsl"),
             ),
             ("totals", shader!($samples, "totals.wgsl")),
             (
@@ -56,7 +62,8 @@ macro_rules! shaders {
                 frame_shader!(
                     "shared/write.wgsl",
                     "shared/marks.wgsl",
-                    $($codes, $deep,)?
+                    $($codes,)*
+                    $($curves,)*
                     $sites,
                     "shared/sites.wgsl",
                     $overlay,
@@ -70,10 +77,11 @@ macro_rules! shaders {
 /// Names and sources of the shaders. The name is that of the entry point too.
 type Shaders = [(&'static str, &'static str); 8];
 const BYTES: Shaders =
-    shaders!("shared/bytes.wgsl", [], "shared/sites_bytes.wgsl", "apply_bytes.wgsl", "overlay_bytes.wgsl");
+    shaders!("shared/bytes.wgsl", [], [], "shared/sites_bytes.wgsl", "apply_bytes.wgsl", "overlay_bytes.wgsl");
 const WORDS: Shaders = shaders!(
     "shared/words.wgsl",
-    ["shared/codes.wgsl", "shared/deep.wgsl"],
+    ["shared/codes.wgsl"],
+    ["shared/deep.wgsl"],
     "shared/sites_words.wgsl",
     "apply_words.wgsl",
     "overlay_words.wgsl"
