@@ -35,10 +35,10 @@ fn apply(
         }
         let x = 4u * at.x;
         write_quad(plane, at.x, at.y, vec4(
-            apply_word(plane, x, texel.x),
-            apply_word(plane, x + 1u, texel.y),
-            apply_word(plane, x + 2u, texel.z),
-            apply_word(plane, x + 3u, texel.w),
+            apply_word(plane, x, at.y, texel.x),
+            apply_word(plane, x + 1u, at.y, texel.y),
+            apply_word(plane, x + 2u, at.y, texel.z),
+            apply_word(plane, x + 3u, at.y, texel.w),
         ));
     }
 }

@@ -18,9 +18,22 @@ fn look_up(lanes: u32, word: u32, index: u32) -> u32 {
     return ((tables[curve * CURVE + code / 4u] >> (8u * (code % 4u))) & 255u) << (8u * index);
 }
 
-// The output of the word `x` of a row.
-fn apply_word(plane: u32, x: u32, word: u32) -> u32 {
+fn look_up_dithered(lanes: u32, word: u32, index: u32, x: u32, y: u32) -> u32 {
+    let curve = (lanes >> (8u * index)) & 3u;
+    if !is_dithered(curve) {
+        return look_up(lanes, word, index);
+    }
+    let code = (word >> (8u * index)) & 255u;
+    return dithered(curve, code, 4u * x + index, y) << (8u * index);
+}
+
+// The output of the word `x` of row `y`.
+fn apply_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
     let unit = stream.lanes[plane];
     let lanes = unit[x % unit.w];
+    if is_dithered(0u) {
+        return look_up_dithered(lanes, word, 0u, x, y) | look_up_dithered(lanes, word, 1u, x, y)
+            | look_up_dithered(lanes, word, 2u, x, y) | look_up_dithered(lanes, word, 3u, x, y);
+    }
     return look_up(lanes, word, 0u) | look_up(lanes, word, 1u) | look_up(lanes, word, 2u) | look_up(lanes, word, 3u);
 }

@@ -21,8 +21,8 @@ fn apply_sample(lanes: u32, word: u32, index: u32) -> u32 {
     return sample << (16u * index);
 }
 
-// The output of the word `x` of a row: half of a texel.
-fn apply_word(plane: u32, x: u32, word: u32) -> u32 {
+// The output of the word `x` of row `y`: half of a texel.
+fn apply_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
     let lanes = stream.lanes[plane].x >> (16u * (x % 2u));
     return apply_sample(lanes, word, 0u) | apply_sample(lanes, word, 1u);
 }

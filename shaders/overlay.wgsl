@@ -17,7 +17,7 @@ fn overlay_texel(plane: u32, x: u32, y: u32, codes: vec4<u32>) -> vec4<u32> {
         for (var i = 0u; i < 4u; i++) {
             // The fourth curve copies.
             if lanes[i] < 3u {
-                texel[i] = look_up(lanes[i], texel[i]);
+                texel[i] = look_up_at(lanes[i], texel[i], 4u * x + i, y);
             }
         }
     }

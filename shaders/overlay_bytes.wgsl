@@ -4,6 +4,14 @@ fn look_up(curve: u32, code: u32) -> u32 {
     return (curves[curve * 64u + code / 4u] >> (8u * (code % 4u))) & 255u;
 }
 
+// The output of a code at the sample `x` of row `y`.
+fn look_up_at(curve: u32, code: u32, x: u32, y: u32) -> u32 {
+    if is_dithered(curve) {
+        return dithered(curve, code, x, y);
+    }
+    return look_up(curve, code);
+}
+
 fn overlay_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
     let texel = overlay_texel(plane, x, y, unpack(word));
     return texel.x | (texel.y << 8u) | (texel.z << 16u) | (texel.w << 24u);

@@ -4,6 +4,11 @@ fn entry(curve: u32, at: u32) -> u32 {
     return (curves[curve * CURVE + at / 2u] >> (16u * (at % 2u))) & 0xffffu;
 }
 
+// The output of a code, wherever it is: there are codes enough without dither.
+fn look_up_at(curve: u32, code: u32, x: u32, y: u32) -> u32 {
+    return look_up(curve, code);
+}
+
 fn overlay_words(plane: u32, x: u32, y: u32, words: vec2<u32>) -> vec2<u32> {
     var samples = vec4(words.x & 0xffffu, words.x >> 16u, words.y & 0xffffu, words.y >> 16u);
     let codes = vec4(code_in(samples.x), code_in(samples.y), code_in(samples.z), code_in(samples.w));

@@ -111,6 +111,8 @@ pub struct Leveler<M> {
     counters: Counters,
     keep_histograms: bool,
     overlay: Overlay,
+    /// Number of the frame that is decided next, for the pattern of dither.
+    number: u32,
     failure: Option<BackendError>,
 }
 
@@ -166,6 +168,7 @@ impl<M: FrameMemory> Leveler<M> {
             counters: Counters::default(),
             keep_histograms: false,
             overlay: Overlay::new(info),
+            number: 0,
             failure: None,
         }
     }
@@ -279,6 +282,10 @@ impl<M: FrameMemory> Leveler<M> {
         if self.settings.mode == Mode::Off {
             job.curves.set_identity();
         }
+        if let Some(dither) = &mut job.curves.dither {
+            dither.frame = self.number;
+        }
+        self.number = self.number.wrapping_add(1);
         if timing.votes {
             self.overlay.count(&job.memory.input(), &self.settings);
         }

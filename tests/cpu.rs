@@ -7,6 +7,7 @@ use autolevels::cpu::{Cpu, Path};
 use autolevels::frame::{Format, FrameInfo, LumaWeights, Range};
 use autolevels::grid::Grid;
 use autolevels::levels::curves::Curves;
+use autolevels::levels::dither::Dither;
 use autolevels::levels::statistics::Statistics;
 use proptest::prelude::*;
 
@@ -194,13 +195,40 @@ fn applies_exactly() {
     }
 }
 
+/// Curves for 8-bit frames that are dithered, of the three channels or of luma alone.
+fn with_dither(info: &FrameInfo, fine: [impl Fn(usize) -> usize; 3], frame: u32) -> Curves {
+    let fine = fine.map(|curve| std::array::from_fn(|code| curve(code).min(65280) as u16));
+    let tables = fine.map(|fine: [u16; 256]| fine.iter().map(|out| ((u32::from(*out) + 128) >> 8) as u16).collect());
+    let curves = if info.format.is_rgb() { 3 } else { 1 };
+    Curves { dither: Some(Dither { fine, curves, frame }), ..Curves::new(tables) }
+}
+
+#[test]
+fn dithers_exactly() {
+    for (number, info) in infos().enumerate().filter(|(_, info)| info.range.max == 255) {
+        let frame = 0xFFFF_FF00 + number as u32;
+        type Fine = fn(usize) -> usize;
+        let line: Fine = |code| (code * 571).saturating_sub(9999);
+        let bent: Fine = |code| code * code + 9 * code;
+        let noise: Fine = |code| code * 40_503 % 65_281;
+        let keep: Fine = |code| code * 256;
+        for fine in
+            [[line, line, line], [bent, line, noise], [keep, bent, bent], [keep, keep, line], [keep, keep, keep]]
+        {
+            check_apply(&info, Content::Noise, &with_dither(&info, fine, frame));
+        }
+    }
+}
+
 #[test]
 fn curves_of_one_frame_do_not_stay_for_the_next() {
     let info = FrameInfo::new(Format::Nv12, 66, 34, Range::LIMITED, LumaWeights::BT709);
     let sequence = [
         Curves::new([scrambled(1), chroma(1.5), chroma(1.5)]),
         Curves::identity(256),
+        with_dither(&info, [|code| code * 200, |code| code * 256, |code| code * 99], 5),
         Curves::new([stretch(1.5, 20.0), chroma(1.5), scrambled(4)]),
+        with_dither(&info, [|code| code * 250, |code| code * 256, |code| code * 99], 6),
         Curves::new([stretch(1.5, 20.0), chroma(1.5), chroma(1.5)]),
     ];
     for (mut cpu, name) in backends(&info) {

@@ -14,6 +14,7 @@ use autolevels::gpu::pages::PageMemory;
 use autolevels::gpu::{self, Sharing, Tampering, Trouble};
 use autolevels::grid::Grid;
 use autolevels::levels::curves::{Curves, Of};
+use autolevels::levels::dither::Dither;
 use autolevels::levels::statistics::Statistics;
 use common::frames::{Content, TestFrame, windows};
 
@@ -59,7 +60,21 @@ fn curves(info: &FrameInfo, number: usize) -> Curves {
     };
     // Those of some frames are of R, G and B, whatever the format.
     let of = if number % 3 == 2 { Of::Channels } else { Of::Samples };
-    Curves { tables: [table(0), table(1), table(2)], shift, of }
+    // Those of some are dithered: by a bent curve, by what the tables do, or by noise.
+    let fine = |lane: usize| {
+        let value = |code: usize| match (number + lane) % 3 {
+            0 => ((code as f64 / 255.0).powf(0.5 + 0.1 * lane as f64) * 65280.0) as u16,
+            1 => (code << 8) as u16,
+            _ => ((code * 40_503 + 77 * number) % 65_280) as u16,
+        };
+        std::array::from_fn(value)
+    };
+    let dither = (info.range.max == 255 && number % 4 != 1).then(|| Dither {
+        fine: [fine(0), fine(1), fine(2)],
+        curves: if info.format.is_rgb() { 3 } else { 1 },
+        frame: 1000 * number as u32,
+    });
+    Curves { tables: [table(0), table(1), table(2)], shift, of, dither }
 }
 
 /// Paddings of the rows of the input and, if it is copied, of the output.

@@ -47,13 +47,13 @@ fn wishes() -> [Settings; 10] {
     [
         with(0.5, true),
         Settings { strength: 0.0, ..with(0.0, true) },
-        with(0.5, false),
-        Settings { mode: Mode::Equalize, ..with(0.3, true) },
+        Settings { dither: true, ..with(0.5, false) },
+        Settings { mode: Mode::Equalize, dither: true, ..with(0.3, true) },
         with(1.0, true),
         Settings { mode: Mode::Off, ..with(0.5, true) },
         with(0.95, true),
         with(0.0, false),
-        Settings { independence: 1.0, ..with(0.4, true) },
+        Settings { independence: 1.0, dither: true, ..with(0.4, true) },
         Settings { independence: 0.5, mode: Mode::Equalize, ..with(0.0, true) },
     ]
 }
@@ -109,7 +109,8 @@ fn left_of_the_edge_everything_is_as_it_came() {
         let info = info(*format, (640, 272));
         let before = TestFrame::new(&info, Content::Natural, 0, 0);
         let independence = f64::from(u8::from(number % 2 == 0));
-        let levelled = |split: f64| on_cpu(&info, &[Settings { independence, ..with(split, false) }]).remove(0);
+        let dither = number % 3 > 0;
+        let levelled = |split: f64| on_cpu(&info, &[Settings { independence, dither, ..with(split, false) }]).remove(0);
         let ((split, changed), (whole, _)) = (levelled(0.5), levelled(0.0));
         assert!(changed);
         for (plane, shape) in info.planes.iter().enumerate() {

@@ -102,6 +102,8 @@ fn where_nothing_is_to_be_done_the_same_bytes_come_out() {
         (Content::Natural, Settings { strength: 0.0, ..Settings::default() }),
         (Content::Noise, Settings { strength: 0.0, mode: Mode::Equalize, ..Settings::default() }),
         (Content::Natural, Settings { mode: Mode::Off, ..Settings::default() }),
+        (Content::Natural, Settings { strength: 0.0, dither: true, ..Settings::default() }),
+        (Content::Flat, Settings { dither: true, ..Settings::default() }),
         flat(Mode::Stretch),
         flat(Mode::Equalize),
     ];

@@ -8,6 +8,7 @@ use crate::levels::curves::Curves;
 use crate::overlay::marks::Marks;
 
 use super::deep::{DeepCurves, DeepLookup};
+use super::dither::Dithering;
 use super::kernels::{LANES, Lookup, Path, on_path};
 use super::{overlay, pool};
 
@@ -25,6 +26,8 @@ enum Work {
     One,
     /// Those of each lane are looked up in its own.
     Several,
+    /// Those of each lane are looked up in its own for their level of noise.
+    Dither,
 }
 
 /// How a plane is changed: the table of each lane.
@@ -45,6 +48,8 @@ pub struct Apply {
     tables: [[u8; 256]; 4],
     /// What takes their place where samples have 16 bits.
     deep: Option<DeepCurves>,
+    /// What takes their place in planes that are dithered, once it was needed.
+    dithering: Option<Dithering>,
     plans: Vec<Plan>,
 }
 
@@ -58,6 +63,7 @@ impl Apply {
             threads: vec![(); threads],
             tables: [identity; 4],
             deep: (packing.bytes() > 1).then(|| DeepCurves::new(packing)),
+            dithering: None,
             plans: vec![plan; info.planes.len()],
         }
     }
@@ -78,13 +84,14 @@ impl Apply {
         marks: Option<&Marks>,
     ) -> Result<(), FrameError> {
         self.plan(info, curves, marks);
-        let Apply { path, threads, tables, deep, plans } = self;
+        let Apply { path, threads, tables, deep, dithering, plans } = self;
         let job = |plan: &Plan| Job {
             path: *path,
             work: plan.work,
             kept: plan.kept,
             lookup: Lookup { tables, lanes: plan.lanes },
             deep: deep.as_ref(),
+            dithering: dithering.as_ref(),
         };
         let parts = || plans.iter().zip(&info.planes);
         match access {
@@ -94,11 +101,13 @@ impl Apply {
                 let bands = bands.flat_map(|((plan, shape), plane)| {
                     let rows = band_rows(shape);
                     let stride = plane.stride;
-                    let bands = used_mut(plane, shape).chunks_mut(stride * rows);
+                    let bands = used_mut(plane, shape).chunks_mut(stride * rows).zip((0..).step_by(rows));
                     bands.map(move |band| (job(plan), shape.bytes, stride, band))
                 });
-                pool::share(threads, bands, |_, (job, bytes, stride, band)| {
-                    band.chunks_mut(stride).for_each(|row| job.change(&mut row[job.kept..bytes]));
+                pool::share(threads, bands, |_, (job, bytes, stride, (band, top))| {
+                    for (row, y) in band.chunks_mut(stride).zip(top..) {
+                        job.change(&mut row[job.kept..bytes], y, job.kept);
+                    }
                 });
                 overlay::draw(info, &mut planes, marks);
             }
@@ -109,12 +118,12 @@ impl Apply {
                     let rows = band_rows(shape);
                     let strides = (from.stride, to.stride);
                     let from = used(from, shape).chunks(strides.0 * rows);
-                    let bands = from.zip(used_mut(to, shape).chunks_mut(strides.1 * rows));
+                    let bands = from.zip(used_mut(to, shape).chunks_mut(strides.1 * rows)).zip((0..).step_by(rows));
                     bands.map(move |bands| (job(plan), shape.bytes, strides, bands))
                 });
-                pool::share(threads, bands, |_, (job, bytes, strides, (from, to))| {
-                    for (from, to) in from.chunks(strides.0).zip(to.chunks_mut(strides.1)) {
-                        job.copy(&from[..bytes], &mut to[..bytes]);
+                pool::share(threads, bands, |_, (job, bytes, strides, ((from, to), top))| {
+                    for ((from, to), y) in from.chunks(strides.0).zip(to.chunks_mut(strides.1)).zip(top..) {
+                        job.copy(&from[..bytes], &mut to[..bytes], y);
                     }
                 });
                 overlay::draw(info, &mut output, marks);
@@ -127,9 +136,14 @@ impl Apply {
     fn plan(&mut self, info: &FrameInfo, curves: &Curves, marks: Option<&Marks>) {
         // The first of equal tables stands for all of them.
         let mut first = [Lookup::IDENTITY; 3];
+        let dither = curves.dither.as_ref().filter(|_| self.deep.is_none());
+        let fine = |curve: usize| dither.and_then(|dither| dither.fine(curve));
+        if let Some(dither) = dither {
+            self.dithering.get_or_insert_with(|| Dithering::new(info)).begin(dither);
+        }
         for (index, curve) in curves.tables.iter().enumerate() {
             let is = |other: &usize| match curves.tables[..index].get(*other) {
-                Some(other) => other == curve,
+                Some(table) => table == curve && fine(*other) == fine(index),
                 None => *other == index || curves.is_identity_at(index),
             };
             let found = [Lookup::IDENTITY, 0, 1, 2].into_iter().find(is).unwrap_or(index);
@@ -139,14 +153,19 @@ impl Apply {
                 Some(_) => {}
                 None => self.tables[index] = std::array::from_fn(|code| curve[code] as u8),
             }
+            if let (Some(dithering), Some(dither), true) = (&mut self.dithering, dither, found == index) {
+                dithering.fill(dither, index, &self.tables[index]);
+            }
         }
         for (index, (plan, shape)) in self.plans.iter_mut().zip(&info.planes).enumerate() {
             let kept = marks.and_then(|marks| marks.planes.get(index)).map_or(0, |plane| plane.kept * TEXEL);
             plan.kept = kept.min(shape.samples) * info.format.packing().bytes();
             let lane = |i: usize| shape.lanes[i % shape.lanes.len()];
             plan.lanes = std::array::from_fn(|i| lane(i).curve().map_or(Lookup::IDENTITY, |curve| first[curve]));
+            let is_dithered = shape.lanes.iter().filter_map(|lane| lane.curve()).any(|curve| fine(curve).is_some());
             plan.work = match plan.lanes {
                 [Lookup::IDENTITY, ..] if plan.lanes == [Lookup::IDENTITY; LANES] => Work::Keep,
+                _ if is_dithered => Work::Dither,
                 [table, ..] if plan.lanes == [table; LANES] => Work::One,
                 _ => Work::Several,
             };
@@ -162,11 +181,12 @@ struct Job<'a> {
     kept: usize,
     lookup: Lookup<'a>,
     deep: Option<&'a DeepCurves>,
+    dithering: Option<&'a Dithering>,
 }
 
 impl Job<'_> {
-    /// Changes samples from the first lane on.
-    fn change(&self, row: &mut [u8]) {
+    /// Changes samples of row `y`, from the first lane on, behind so many bytes.
+    fn change(&self, row: &mut [u8], y: usize, before: usize) {
         if let Some(curves) = self.deep.filter(|_| self.work != Work::Keep) {
             let [a, b, c, d, ..] = self.lookup.lanes;
             let lookup = DeepLookup { curves, lanes: [a, b, c, d] };
@@ -176,15 +196,20 @@ impl Job<'_> {
             Work::Keep => {}
             Work::One => on_path!(self.path, table(row, &self.lookup.tables[self.lookup.lanes[0]])),
             Work::Several => on_path!(self.path, tables(row, &self.lookup)),
+            Work::Dither => {
+                if let Some(dithering) = self.dithering {
+                    dithering.change(row, &self.lookup.lanes, y, before);
+                }
+            }
         }
     }
 
-    fn copy(&self, from: &[u8], to: &mut [u8]) {
+    fn copy(&self, from: &[u8], to: &mut [u8], y: usize) {
         to[..self.kept].copy_from_slice(&from[..self.kept]);
         let (from, to) = (&from[self.kept..], &mut to[self.kept..]);
-        for (from, to) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)) {
+        for ((from, to), before) in from.chunks(PIECE).zip(to.chunks_mut(PIECE)).zip((self.kept..).step_by(PIECE)) {
             to.copy_from_slice(from);
-            self.change(to);
+            self.change(to, y, before);
         }
     }
 }

@@ -8,6 +8,7 @@
 mod apply;
 mod channels;
 mod deep;
+mod dither;
 mod histogram;
 mod kernels;
 mod matrix;

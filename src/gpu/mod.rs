@@ -26,6 +26,7 @@ use crate::colour::Places;
 use crate::frame::{Access, FrameError, FrameInfo, FrameMemory, MOST_BINS, Plane, Planes, PlanesMut};
 use crate::grid::Grid;
 use crate::levels::curves::{Curves, Of};
+use crate::levels::dither::Dither;
 use crate::levels::statistics::{Chunk, Statistics};
 use crate::overlay::marks::Marks;
 use crate::settings::{BackendChoice, Settings};
@@ -41,7 +42,7 @@ use direct::Direct;
 use geometry::Geometry;
 use memory::Layout;
 use overlay::Overlay;
-use passes::{MOST_PLANES, Passes};
+use passes::{DITHER_WORDS, MOST_PLANES, Passes};
 use slot::{Drawn, Slot, Work};
 
 /// A texel of a texture is a quad: four words of the samples of a row.
@@ -417,5 +418,23 @@ fn pack(info: &FrameInfo, curves: &Curves, mut buffer: wgpu::WriteOnly<[u8]>) {
             &bytes[..2 * info.range.bins()]
         };
         buffer.slice(index * bytes.len()..(index + 1) * bytes.len()).copy_from_slice(bytes);
+    }
+    if info.format.packing().bytes() == 1 {
+        pack_dither(info, curves.dither.as_ref(), buffer.slice(3 * info.range.bins()..));
+    }
+}
+
+/// Writes how the curves are dithered, if they are: as `dither.wgsl` reads it.
+fn pack_dither(info: &FrameInfo, dither: Option<&Dither>, mut buffer: wgpu::WriteOnly<[u8]>) {
+    const BYTES: usize = 4 * DITHER_WORDS;
+    let step = info.measured().lanes.len() / info.measured().unit_pixels;
+    let header =
+        dither.map_or([0; DITHER_WORDS], |dither| [dither.seed(), dither.curves.min(3) as u32, step as u32, 0]);
+    buffer.slice(..BYTES).copy_from_slice(bytemuck::cast_slice(&header));
+    let Some(dither) = dither else { return };
+    for curve in 0..dither.curves.min(dither.fine.len()) {
+        let words = dither.places(curve).map(|place| u32::from(place.fine) | u32::from(place.gap) << 16);
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        buffer.slice(BYTES + curve * bytes.len()..BYTES + (curve + 1) * bytes.len()).copy_from_slice(bytes);
     }
 }

@@ -23,9 +23,15 @@ pub fn slot_words(info: &FrameInfo) -> usize {
     info.range.bins() + 2 * COLUMNS
 }
 
-/// Bytes of the three curves of a frame.
+/// Words in which curves for samples of bytes say how they are dithered, and those of the dithered curves' places. As in
+/// `dither.wgsl`.
+pub const DITHER_WORDS: usize = 4;
+const PLACE_WORDS: usize = 3 * 256;
+
+/// Bytes of the three curves of a frame, and of what dither needs.
 pub fn curve_bytes(info: &FrameInfo) -> usize {
-    3 * info.range.bins() * info.format.packing().bytes()
+    let tables = 3 * info.range.bins() * info.format.packing().bytes();
+    if info.format.packing().bytes() == 1 { tables + 4 * (DITHER_WORDS + PLACE_WORDS) } else { tables }
 }
 
 macro_rules! shader {
@@ -76,8 +82,14 @@ macro_rules! shaders {
 
 /// Names and sources of the shaders. The name is that of the entry point too.
 type Shaders = [(&'static str, &'static str); 8];
-const BYTES: Shaders =
-    shaders!("shared/bytes.wgsl", [], [], "shared/sites_bytes.wgsl", "apply_bytes.wgsl", "overlay_bytes.wgsl");
+const BYTES: Shaders = shaders!(
+    "shared/bytes.wgsl",
+    [],
+    ["shared/dither.wgsl"],
+    "shared/sites_bytes.wgsl",
+    "apply_bytes.wgsl",
+    "overlay_bytes.wgsl"
+);
 const WORDS: Shaders = shaders!(
     "shared/words.wgsl",
     ["shared/codes.wgsl"],

@@ -2,6 +2,7 @@
 
 use crate::frame::{MOST_BINS, Range};
 
+use super::dither::Dither;
 use super::points::unit;
 
 /// What the curves of a frame are for.
@@ -25,12 +26,15 @@ pub struct Curves {
     /// Codes from one entry to the next, as their binary logarithm. As [`Range::bin_shift`].
     pub shift: u32,
     pub of: Of,
+    /// The curves with a fraction, where samples of 8 bits are dithered: these are applied then, and the tables are
+    /// their nearest codes.
+    pub dither: Option<Dither>,
 }
 
 impl Curves {
     /// Curves for the samples of the format, with an entry for each code.
     pub fn new(tables: [Vec<u16>; 3]) -> Curves {
-        Curves { tables, shift: 0, of: Of::Samples }
+        Curves { tables, shift: 0, of: Of::Samples, dither: None }
     }
 
     /// Curves for so many codes that leave every sample as it is.
@@ -43,6 +47,7 @@ impl Curves {
     /// Makes the curves leave every sample as it is.
     pub fn set_identity(&mut self) {
         self.of = Of::Samples;
+        self.dither = None;
         for table in &mut self.tables {
             table.iter_mut().enumerate().for_each(|(entry, out)| *out = (entry << self.shift) as u16);
         }
@@ -56,7 +61,9 @@ impl Curves {
     /// Whether one of the curves leaves every sample as it is.
     pub fn is_identity_at(&self, curve: usize) -> bool {
         let is_same = |(entry, out): (usize, &u16)| usize::from(*out) == entry << self.shift;
-        self.tables[curve].iter().enumerate().all(is_same)
+        let fine = self.dither.as_ref().and_then(|dither| dither.fine(curve));
+        let is_exact = |fine: &[u16; 256]| fine.iter().enumerate().all(|(code, out)| usize::from(*out) == code << 8);
+        self.tables[curve].iter().enumerate().all(is_same) && fine.is_none_or(is_exact)
     }
 
     /// The output of a code.
@@ -119,6 +126,16 @@ impl Drawer {
         self.draw(table, (self.range.black, self.range.white), tone);
     }
 
+    /// The same of 8 bits with a fraction of as many: the table holds the codes nearest to it.
+    pub fn fine(&self, fine: &mut [u16; 256], tone: impl Fn(f64) -> f64) {
+        let mut least = 0;
+        for (code, out) in fine.iter_mut().enumerate() {
+            let y = self.at(code, (self.range.black, self.range.white), &tone);
+            *out = ((y * 256.0) as u16).clamp(least, 255 << 8);
+            least = *out;
+        }
+    }
+
     /// Draws the gain of chroma around neutral.
     pub fn chroma(&self, table: &mut [u16], gain: f64) {
         let unit = unit(&self.range);
@@ -128,18 +145,22 @@ impl Drawer {
         self.draw(table, (self.range.black, top), |x| (neutral + gain * (x - neutral)).max(low).min(high));
     }
 
-    fn draw(&self, table: &mut [u16], (first, last): (u16, u16), tone: impl Fn(f64) -> f64) {
+    fn draw(&self, table: &mut [u16], ends: (u16, u16), tone: impl Fn(f64) -> f64) {
         let (unit, shift) = (unit(&self.range), self.range.bin_shift());
         let mut least = 0;
         for (entry, out) in table.iter_mut().enumerate() {
-            let code = entry << shift;
-            let x = code as f64 / unit;
-            let end = code.clamp(usize::from(first), usize::from(last)) as f64 / unit;
-            let y = x + self.strength * (tone(end) - end);
+            let y = self.at(entry << shift, ends, &tone);
             // `as` rounds towards 0, saturates, and takes NaN to 0.
             *out = ((y * unit + 0.5) as u16).clamp(least, self.range.max);
             least = *out;
         }
+    }
+
+    /// Where a code goes, in 8-bit codes. Beyond the ends the slope is one.
+    fn at(&self, code: usize, (first, last): (u16, u16), tone: impl Fn(f64) -> f64) -> f64 {
+        let unit = unit(&self.range);
+        let end = code.clamp(usize::from(first), usize::from(last)) as f64 / unit;
+        code as f64 / unit + self.strength * (tone(end) - end)
     }
 }
 

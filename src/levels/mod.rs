@@ -6,11 +6,12 @@
 //! [`framing`] says which part of a picture votes, [`points`] finds where the levels of a frame lie, `look` is what is
 //! kept of a frame, `exposure` tells whether the light changed, `cut` whether the scene did, `memory` holds the levels
 //! over time and `cast` those of the channels against luma's, `stretch`, `equalize` and `tone` make a tone of them,
-//! and [`curves`] draws it into tables.
+//! and [`curves`] draws it into tables; [`dither`] hides the gaps between their codes.
 
 mod cast;
 pub mod curves;
 mod cut;
+pub mod dither;
 mod equalize;
 mod exposure;
 pub mod framing;
@@ -30,6 +31,7 @@ use crate::settings::{Chroma, Mode, Settings};
 use crate::window::Window;
 use cast::{Cast, Pace};
 use curves::{Curves, Drawer, Of};
+use dither::Dither;
 use equalize::Warp;
 use exposure::Fitter;
 use look::{Look, QUANTILES};
@@ -264,20 +266,31 @@ impl Levels {
         let [first, second, third] = &mut curves.tables;
         let independence = independence(settings, &self.info);
         curves.of = Of::Samples;
+        let is_rgb = self.info.format.is_rgb();
+        let dithers = settings.dither && range.max == 255 && (is_rgb || independence <= 0.0);
+        curves.dither = dithers.then(|| Dither::identity(if is_rgb { 3 } else { 1 }));
         if independence > 0.0 {
             // A line of its own for each channel, and then what the tone does beyond luma's.
             let ends = self.cast.ends(memory.ends, tuning.nominal, independence);
-            for (table, ends) in [first, second, third].into_iter().zip(ends) {
+            for (index, (table, ends)) in [first, second, third].into_iter().zip(ends).enumerate() {
                 let own = Line::new(ends, tuning.target, tuning.nominal, tuning.max_gain);
-                drawer.luma(table, |x| tone(if own == line { x } else { line.before(own.at(x)) }));
+                let tone = |x| tone(if own == line { x } else { line.before(own.at(x)) });
+                drawer.luma(table, tone);
+                if let Some(dither) = &mut curves.dither {
+                    drawer.fine(&mut dither.fine[index], tone);
+                }
             }
-            if !self.info.format.is_rgb() {
+            if !is_rgb {
                 curves.of = Of::Channels;
             }
             return;
         }
         drawer.luma(first, tone);
-        if self.info.format.is_rgb() {
+        if let Some(dither) = &mut curves.dither {
+            drawer.fine(&mut dither.fine[0], tone);
+            dither.fine = [dither.fine[0]; 3];
+        }
+        if is_rgb {
             second.clone_from(first);
             third.clone_from(first);
         } else {

@@ -3,6 +3,7 @@
 use autolevels::frame::{Format, FrameInfo};
 use autolevels::grid::Grid;
 use autolevels::levels::curves::Curves;
+use autolevels::levels::dither::Dither;
 use autolevels::levels::statistics::Statistics;
 use autolevels::window::Window;
 
@@ -112,14 +113,40 @@ fn look_up(table: &[u16], codes: usize, code: u16) -> u16 {
     ((out + 0.5).floor() as usize).min(codes - 1) as u16
 }
 
+/// The pixel that sample `x` of a row belongs to, in planes that are dithered.
+fn pixel(format: Format, x: usize) -> usize {
+    match format {
+        Format::Yuy2 | Format::Uyvy => x / 2,
+        format if format.is_rgb() => x / letters(format).len(),
+        _ => x,
+    }
+}
+
+/// Where a curve with dither takes a code: to the nearest code of its place and the noise, which has 32 levels within
+/// half of the smaller gap around it, by turns of the plastic number across and down and of the golden one from frame to
+/// frame.
+fn dithered(dither: &Dither, curve: usize, code: u16, (x, y): (usize, usize)) -> u16 {
+    let at = |code: i64| i64::from(dither.fine[curve][code.clamp(0, 255) as usize]);
+    let code = i64::from(code);
+    let gap = (at(code) - at(code - 1)).min(at(code + 1) - at(code)).max(0);
+    let turns = [(x as u64, 3_242_174_889u64), (y as u64, 2_447_445_414), (dither.frame.into(), 2_654_435_769)];
+    let turn = turns.iter().map(|(count, each)| count * each).sum::<u64>() % (1 << 32);
+    let share = turn.min((1 << 32) - 1 - turn) / (1 << 26);
+    let noise = (share as f64 - 15.5) / 32.0;
+    ((at(code) as f64 + (gap as f64 * noise).floor()) / 256.0 + 0.5).floor() as u16
+}
+
 /// The rows that applying `curves` to a frame of these planes has to give: rows of each plane.
 pub fn apply(info: &FrameInfo, planes: &[GuardedPlane], curves: &Curves) -> Vec<Vec<Vec<u8>>> {
     let format = info.format;
-    let sample_bytes = |plane: usize, row: &[u8], x: usize| {
+    let sample_bytes = |plane: usize, row: &[u8], x: usize, y: usize| {
         let sample = sample(format, row, x);
         let before = code(format, sample);
         let after = match curve(format, plane, x) {
-            Some(curve) => look_up(&curves.tables[curve], info.range.codes(), before),
+            Some(curve) => match &curves.dither {
+                Some(dither) if curve < dither.curves => dithered(dither, curve, before, (pixel(format, x), y)),
+                _ => look_up(&curves.tables[curve], info.range.codes(), before),
+            },
             None => before,
         };
         // What is not of the code stays.
@@ -127,9 +154,11 @@ pub fn apply(info: &FrameInfo, planes: &[GuardedPlane], curves: &Curves) -> Vec<
         let bytes = (sample - scale * before + scale * after).to_le_bytes();
         bytes.into_iter().take(format.packing().bytes())
     };
-    let row = |plane: usize, row: &[u8]| {
-        (0..row.len() / format.packing().bytes()).flat_map(|x| sample_bytes(plane, row, x)).collect()
+    let row = |plane: usize, row: &[u8], y: usize| {
+        (0..row.len() / format.packing().bytes()).flat_map(|x| sample_bytes(plane, row, x, y)).collect()
     };
-    let rows = |(index, plane): (usize, &GuardedPlane)| plane.rows().map(|samples| row(index, samples)).collect();
+    let rows = |(index, plane): (usize, &GuardedPlane)| {
+        plane.rows().enumerate().map(|(y, samples)| row(index, samples, y)).collect()
+    };
     planes.iter().enumerate().map(rows).collect()
 }
