@@ -6,7 +6,7 @@
 @group(0) @binding(1) var first: texture_2d<u32>;
 @group(0) @binding(2) var second: texture_2d<u32>;
 @group(0) @binding(3) var third: texture_2d<u32>;
-// For each workgroup four tables of 256 counts.
+// For each workgroup four tables of counts.
 @group(0) @binding(4) var<storage, read_write> counts: array<u32>;
 
 // Pixels of a unit, in which the window is given.
@@ -14,17 +14,18 @@ override unit: u32 = 1u;
 // Whether the lanes are R, G and B, and which sample of a pixel is alpha (4: none).
 override rgb: u32 = 0u;
 override alpha: u32 = 4u;
+// Codes of a bin, as their binary logarithm.
+override bin: u32 = 0u;
 
-const CODES = 256u;
 const ALL = 4u * CODES;
 
 var<workgroup> tables: array<atomic<u32>, ALL>;
 
 fn count(luma: u32, channels: vec3<u32>) {
-    atomicAdd(&tables[luma], 1u);
-    atomicAdd(&tables[CODES + channels.x], 1u);
-    atomicAdd(&tables[2u * CODES + channels.y], 1u);
-    atomicAdd(&tables[3u * CODES + channels.z], 1u);
+    atomicAdd(&tables[luma >> bin], 1u);
+    atomicAdd(&tables[CODES + (channels.x >> bin)], 1u);
+    atomicAdd(&tables[2u * CODES + (channels.y >> bin)], 1u);
+    atomicAdd(&tables[3u * CODES + (channels.z >> bin)], 1u);
 }
 
 fn count_site(site: vec2<u32>) {
@@ -36,7 +37,7 @@ fn count_site(site: vec2<u32>) {
         count((dot(stream.weights.xyz, channels) + 32768u) >> 16u, channels);
     } else {
         let luma = mean_at(site);
-        count(luma, vec3<u32>(clamp(channels_of(luma, chroma_at(site)), vec3(0), vec3(255))));
+        count(luma, vec3<u32>(clamp(channels_of(luma, chroma_at(site)), vec3(0), vec3(most))));
     }
 }
 

@@ -1,13 +1,14 @@
 // Applies curves of R, G and B to luma and chroma, and blends patches in.
 //
 // What the curves change in R, G and B is brought back to luma and chroma and added to them: identity curves change
-// nothing. A sample of luma has the chroma of its site, a sample of chroma the mean luma of its site.
+// nothing. A sample of luma has the chroma of its site, a sample of chroma the mean luma of its site. How samples lie in
+// words, and what a curve makes of a code, is in overlay_bytes.wgsl and overlay_words.wgsl, one of which belongs to this.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 @group(0) @binding(1) var first: texture_2d<u32>;
 @group(0) @binding(2) var second: texture_2d<u32>;
 @group(0) @binding(3) var third: texture_2d<u32>;
-// The curves of R, G and B, 256 codes each, four to a word.
+// The curves of R, G and B, their entries as wide as samples.
 @group(0) @binding(4) var<storage, read> curves: array<u32>;
 
 // Factors in 1/65536: of R, G and B in luma, Cb and Cr.
@@ -26,8 +27,8 @@ const CB = 1u;
 
 // What a curve changes at a value, which counts as the nearest code.
 fn change(curve: u32, value: i32) -> i32 {
-    let code = u32(clamp(value, 0, 255));
-    return i32((curves[curve * 64u + code / 4u] >> (8u * (code % 4u))) & 255u) - i32(code);
+    let code = clamp(value, 0, most);
+    return i32(look_up(curve, u32(code))) - code;
 }
 
 // What becomes of the sample `x` of a row, in luma's, Cb's or Cr's lane.
@@ -48,12 +49,12 @@ fn mixed(lane: u32, code: u32, x: u32, y: u32) -> u32 {
     } else if lane == CB {
         factors = vec3(red_in_cb, green_in_cb, blue_in_cb);
     }
-    return u32(clamp(i32(code) + ((dot(factors, changes) + 32768) >> 16u), 0, 255));
+    return u32(clamp(i32(code) + ((dot(factors, changes) + 32768) >> 16u), 0, most));
 }
 
-// The output of the word `x` of row `y`.
-fn matrix_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
-    var texel = unpack(word);
+// The output of the texel `x` of row `y`, given as four codes.
+fn overlay_texel(plane: u32, x: u32, y: u32, codes: vec4<u32>) -> vec4<u32> {
+    var texel = codes;
     if !is_kept(plane, x) {
         let unit = stream.lanes[plane];
         let lanes = unpack(unit[x % unit.w]);
@@ -61,7 +62,7 @@ fn matrix_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
             texel[i] = mixed(lanes[i], texel[i], 4u * x + i, y);
         }
     }
-    return marked(plane, x, y, texel);
+    return drawn(plane, x, y, texel);
 }
 
 @compute @workgroup_size(8, 4)
@@ -76,11 +77,5 @@ fn matrix(@builtin(global_invocation_id) id: vec3<u32>) {
         case 1u: { quad = textureLoad(second, id.xy, 0); }
         default: { quad = textureLoad(third, id.xy, 0); }
     }
-    let x = 4u * id.x;
-    write_quad(plane, id.x, id.y, vec4(
-        matrix_word(plane, x, id.y, quad.x),
-        matrix_word(plane, x + 1u, id.y, quad.y),
-        matrix_word(plane, x + 2u, id.y, quad.z),
-        matrix_word(plane, x + 3u, id.y, quad.w),
-    ));
+    write_quad(plane, id.x, id.y, overlay_quad(plane, id.x, id.y, quad));
 }

@@ -3,7 +3,7 @@
 @group(0) @binding(0) var<storage, read> counts: array<u32>;
 @group(0) @binding(1) var<storage, read_write> sums: array<u32>;
 
-const ALL = 1024u;
+const ALL = 4u * CODES;
 
 @compute @workgroup_size(32)
 fn totals(@builtin(global_invocation_id) invocation: vec3<u32>) {

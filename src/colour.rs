@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::frame::{self, FrameInfo, Lane, LumaWeights, Packing};
+use crate::frame::{self, FrameInfo, Lane, LumaWeights};
 use crate::window::Window;
 
 const ONE: i64 = 1 << 16;
@@ -41,12 +41,15 @@ pub struct Matrix {
 }
 
 impl Matrix {
+    /// The matrix of frames as described by `info`, for codes of their depth.
     pub fn new(info: &FrameInfo) -> Matrix {
-        let LumaWeights(weights) = info.weights;
+        Matrix::of(info.range, info.weights)
+    }
+
+    /// The matrix of codes of such a range, of 12 bits at most.
+    pub fn of(range: frame::Range, LumaWeights(weights): LumaWeights) -> Matrix {
         let weights = weights.map(i64::from);
         let [red, green, blue] = weights;
-        // Samples of more than 8 bits are looked at with 8.
-        let range = info.range.at(8);
         let (luma_span, chroma_span) = spans(&range);
         let gain = |weight: i64| rounded(2 * (ONE - weight) * luma_span, chroma_span);
         let (red_gain, blue_gain) = (gain(red), gain(blue));
@@ -68,15 +71,15 @@ impl Matrix {
 
     /// What R, G and B have more than luma.
     #[inline(always)]
-    pub fn offsets(&self, cb: u8, cr: u8) -> [i32; 3] {
-        let (cb, cr) = (i32::from(cb) - self.neutral, i32::from(cr) - self.neutral);
+    pub fn offsets(&self, cb: i32, cr: i32) -> [i32; 3] {
+        let (cb, cr) = (cb - self.neutral, cr - self.neutral);
         [self.red * cr, self.green[0] * cb + self.green[1] * cr, self.blue * cb].map(|sum| (sum + HALF) >> 16)
     }
 
     /// R, G and B of luma, Cb and Cr, within the codes that there are.
     #[inline(always)]
-    pub fn channels(&self, luma: u8, cb: u8, cr: u8) -> [usize; 3] {
-        self.offsets(cb, cr).map(|offset| (i32::from(luma) + offset).clamp(0, self.most) as usize)
+    pub fn channels(&self, luma: i32, cb: i32, cr: i32) -> [usize; 3] {
+        self.offsets(cb, cr).map(|offset| (luma + offset).clamp(0, self.most) as usize)
     }
 
     /// What a change of R, G and B adds to luma.
@@ -137,11 +140,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// The places in frames as described by `info`; `None` for grey formats, and for those of more than 8 bits.
+    /// The places in frames as described by `info`; `None` for grey formats.
     pub fn find(info: &FrameInfo) -> Option<Places> {
-        if info.format.packing() != Packing::BYTE {
-            return None;
-        }
         let lanes =
             if info.format.is_rgb() { [Lane::Red, Lane::Green, Lane::Blue] } else { [Lane::Luma, Lane::Cb, Lane::Cr] };
         let [Some(first), Some(second), Some(third)] = lanes.map(|lane| Place::find(info, lane)) else { return None };
@@ -195,7 +195,7 @@ mod tests {
                     let change = rgb.map(|x| x - luma);
                     assert!(matrix.luma(change).abs() <= 1);
                     let [b, r] = matrix.chroma(change);
-                    assert!((b - i32::from(cb) + 128).abs() <= 1 && (r - i32::from(cr) + 128).abs() <= 1);
+                    assert!((b - cb + 128).abs() <= 1 && (r - cr + 128).abs() <= 1);
                 }
             }
         }
@@ -233,7 +233,9 @@ mod tests {
         assert_eq!(places(Format::Y42b, 5, 3), Some(([(0, 1, 0), (1, 1, 0), (2, 1, 0)], [1, 0], [3, 3])));
         assert_eq!(places(Format::Uyvy, 5, 3), Some(([(0, 2, 1), (0, 4, 0), (0, 4, 2)], [1, 0], [3, 3])));
         assert_eq!(places(Format::Bgr, 5, 3), Some(([(0, 3, 2), (0, 3, 1), (0, 3, 0)], [0, 0], [5, 3])));
-        assert_eq!((places(Format::Gray8, 5, 3), places(Format::P010, 5, 3)), (None, None));
+        assert_eq!(places(Format::P010, 5, 3), Some(([(0, 1, 0), (1, 2, 0), (1, 2, 1)], [1, 1], [3, 2])));
+        assert_eq!(places(Format::Argb64, 5, 3), Some(([(0, 4, 1), (0, 4, 2), (0, 4, 3)], [0, 0], [5, 3])));
+        assert_eq!((places(Format::Gray8, 5, 3), places(Format::Gray16, 5, 3)), (None, None));
         let argb = Places::find(&info(Format::Argb, 5, 3, Range::FULL, LumaWeights::BT709));
         assert_eq!(argb.and_then(|places| places.alpha), Some(Place { plane: 0, step: 4, first: 0 }));
     }

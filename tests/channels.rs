@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use autolevels::backend::Backend;
 use autolevels::cpu::{Cpu, Path};
-use autolevels::frame::{Format, FrameInfo, Lane, LumaWeights, Range};
+use autolevels::frame::{Format, FrameInfo, Lane, LumaWeights, Packing, Range};
 use autolevels::grid::Grid;
 use autolevels::leveler::{Leveler, Timing};
 use autolevels::levels::curves::{Curves, Of};
@@ -16,12 +16,17 @@ use common::frames::{Content, TestFrame};
 
 /// Pixels of a site across and down; nothing for formats without chroma.
 fn site(format: Format) -> Option<(usize, usize)> {
+    use Format::*;
     match format {
-        Format::Nv12 | Format::Nv21 | Format::I420 | Format::Yv12 => Some((2, 2)),
-        Format::Y42b | Format::Yuy2 | Format::Uyvy => Some((2, 1)),
-        Format::Y444 => Some((1, 1)),
+        Nv12 | Nv21 | I420 | Yv12 | P010 | I420p10 | I420p12 => Some((2, 2)),
+        Y42b | Yuy2 | Uyvy | I422p10 | I422p12 => Some((2, 1)),
+        Y444 | Y444p10 | Y444p12 => Some((1, 1)),
         _ => None,
     }
+}
+
+fn is_grey(format: Format) -> bool {
+    matches!(format, Format::Gray8 | Format::Gray16)
 }
 
 /// Where the sample of a lane lies that stands for a pixel: plane, row, sample.
@@ -38,12 +43,21 @@ fn find(info: &FrameInfo, lane: Lane, (x, y): (usize, usize)) -> (usize, usize, 
 fn sample(info: &FrameInfo, frame: &TestFrame, lane: Lane, at: (usize, usize), output: bool) -> f64 {
     let (plane, row, sample) = find(info, lane, at);
     let planes = if output { frame.output_planes() } else { frame.input_planes() };
-    planes[plane].row(row)[sample].into()
+    let row = planes[plane].row(row);
+    match info.format.packing() {
+        Packing::BYTE => row[sample].into(),
+        packing => packing.code(u16::from_le_bytes([row[2 * sample], row[2 * sample + 1]])).into(),
+    }
+}
+
+/// Codes for one of 8 bits.
+fn unit(info: &FrameInfo) -> f64 {
+    info.range.codes() as f64 / 256.0
 }
 
 /// Codes from black to white, half the codes of chroma, and the weights of R, G and B.
 fn scale(info: &FrameInfo) -> (f64, f64, [f64; 3]) {
-    let half = if info.range == Range::FULL { 127.5 } else { 112.0 };
+    let half = if info.range.black == 0 { f64::from(info.range.max) / 2.0 } else { 112.0 * unit(info) };
     let weights = info.weights.0.map(|weight| f64::from(weight) / 65536.0);
     (f64::from(info.range.white - info.range.black), half, weights)
 }
@@ -51,14 +65,16 @@ fn scale(info: &FrameInfo) -> (f64, f64, [f64; 3]) {
 /// R, G and B, in luma's codes, of luma and chroma.
 fn to_rgb(info: &FrameInfo, [y, cb, cr]: [f64; 3]) -> [f64; 3] {
     let (span, half, [red, green, blue]) = scale(info);
-    let (b, r) = ((cb - 128.0) / half * (1.0 - blue) * span, (cr - 128.0) / half * (1.0 - red) * span);
+    let neutral = f64::from(info.range.neutral);
+    let (b, r) = ((cb - neutral) / half * (1.0 - blue) * span, (cr - neutral) / half * (1.0 - red) * span);
     [y + r, y - (blue * b + red * r) / green, y + b]
 }
 
 fn to_yuv(info: &FrameInfo, rgb: [f64; 3]) -> [f64; 3] {
     let (span, half, weights) = scale(info);
     let y: f64 = rgb.iter().zip(weights).map(|(x, weight)| x * weight).sum();
-    let chroma = |x: f64, weight: f64| 128.0 + (x - y) / (1.0 - weight) * half / span;
+    let neutral = f64::from(info.range.neutral);
+    let chroma = |x: f64, weight: f64| neutral + (x - y) / (1.0 - weight) * half / span;
     [y, chroma(rgb[2], weights[2]), chroma(rgb[0], weights[0])]
 }
 
@@ -68,11 +84,6 @@ fn pixel(info: &FrameInfo, frame: &TestFrame, at: (usize, usize), output: bool) 
         return [Lane::Red, Lane::Green, Lane::Blue].map(|lane| sample(info, frame, lane, at, output));
     }
     to_rgb(info, [Lane::Luma, Lane::Cb, Lane::Cr].map(|lane| sample(info, frame, lane, at, output)))
-}
-
-/// Those whose channels may have levels of their own, and grey ones.
-fn formats() -> impl Iterator<Item = &'static Format> {
-    Format::ALL.iter().filter(|format| format.packing().bytes() == 1)
 }
 
 fn info(format: Format, (width, height): (usize, usize), number: usize) -> FrameInfo {
@@ -100,17 +111,17 @@ fn mean(info: &FrameInfo, frame: &TestFrame, (x, y): (usize, usize)) -> u32 {
 
 #[test]
 fn sites_are_counted() {
-    for (number, format) in formats().enumerate() {
+    for (number, format) in Format::ALL.iter().enumerate() {
         for size in [(1, 1), (5, 3), (64, 34), (321, 33)] {
             let info = info(*format, size, number);
             let mut frame = TestFrame::new(&info, Content::Natural, number as u64, 3);
             let (across, down) = site(*format).unwrap_or((1, 1));
             let alpha = format.name().contains('A');
-            // Of every code what is counted at it or a code beside it: the matrix of doubles rounds otherwise.
-            let mut wanted = [[0u32; 256]; 4];
+            let (bins, shift) = (info.range.bins(), info.range.bin_shift());
+            let mut wanted = [(); 4].map(|_| vec![0u32; bins]);
             for y in (0..info.height).step_by(down) {
                 for x in (0..info.width).step_by(across) {
-                    if *format == Format::Gray8 || alpha && sample(&info, &frame, Lane::Alpha, (x, y), false) == 0.0 {
+                    if is_grey(*format) || alpha && sample(&info, &frame, Lane::Alpha, (x, y), false) == 0.0 {
                         continue;
                     }
                     let (luma, rgb) = if format.is_rgb() {
@@ -122,17 +133,17 @@ fn sites_are_counted() {
                         (luma, to_rgb(&info, [luma, cb, cr]))
                     };
                     for (table, code) in wanted.iter_mut().zip([luma, rgb[0], rgb[1], rgb[2]]) {
-                        table[code.round().clamp(0.0, 255.0) as usize] += 1;
+                        table[code.round().clamp(0.0, info.range.max.into()) as usize >> shift] += 1;
                     }
                 }
             }
             for mut cpu in backends(&info) {
-                let mut statistics = Statistics::empty(256, Grid::new(&info).chunks());
+                let mut statistics = Statistics::empty(bins, Grid::new(&info).chunks());
                 cpu.count_channels(true);
                 cpu.measure(0, &mut frame).unwrap();
                 cpu.statistics(0, &mut statistics).unwrap();
                 for (channel, (got, wanted)) in statistics.channels.iter().zip(&wanted).enumerate() {
-                    if *format == Format::Gray8 {
+                    if is_grey(*format) {
                         assert!(got.is_empty(), "grey has no channels");
                         continue;
                     }
@@ -142,7 +153,7 @@ fn sites_are_counted() {
                         carry += i64::from(*got) - i64::from(*wanted);
                         moved += carry.unsigned_abs();
                     }
-                    // Sites times codes by which they are off.
+                    // Sites times bins by which they are off: the matrix of doubles rounds otherwise.
                     let sites = wanted.iter().sum::<u32>();
                     assert!(moved * 50 <= u64::from(sites) + 50, "{info}, channel {channel}: {moved} of {sites}");
                 }
@@ -166,15 +177,21 @@ fn line(range: Range, gain: f64, offset: f64) -> impl Fn(f64) -> f64 {
 
 #[test]
 fn luma_and_chroma_are_what_doubles_say() {
-    for (number, format) in formats().enumerate() {
+    for (number, format) in Format::ALL.iter().enumerate() {
         let Some((across, down)) = site(*format) else { continue };
         for size in [(1, 1), (5, 3), (64, 34), (321, 33)] {
             let info = info(*format, size, number);
-            let lines = [(1.4, -20.0), (1.0, 3.0), (0.8, 30.0)].map(|(gain, offset)| line(info.range, gain, offset));
+            let lines = [(1.4, -20.0), (1.0, 3.0), (0.8, 30.0)];
+            let lines = lines.map(|(gain, offset)| line(info.range, gain, offset * unit(&info)));
+            let (most, shift) = (f64::from(info.range.max), info.range.bin_shift());
             let table = |line: &dyn Fn(f64) -> f64| {
-                (0..256).map(|code| line(f64::from(code)).round().clamp(0.0, 255.0) as u16).collect()
+                let out = |entry: usize| line((entry << shift) as f64).round().clamp(0.0, most) as u16;
+                (0..info.range.bins()).map(out).collect()
             };
-            let curves = Curves { of: Of::Channels, ..Curves::new(lines.each_ref().map(|line| table(line))) };
+            let tables = lines.each_ref().map(|line| table(line));
+            let curves = Curves { of: Of::Channels, shift, ..Curves::new(tables) };
+            // Between entries a curve goes straight on, past the kinks of its line too.
+            let between = if shift > 0 { 1.0 } else { 0.0 };
             let before = TestFrame::new(&info, Content::Natural, 5, 3);
             for mut cpu in backends(&info) {
                 for mut frame in [before.clone(), before.clone().copied(9)] {
@@ -191,8 +208,8 @@ fn luma_and_chroma_are_what_doubles_say() {
                             };
                             let check = |lane: Lane, wanted: f64, most: f64| {
                                 let got = sample(&info, &frame, lane, (x, y), true);
-                                let off = (got - wanted.clamp(0.0, 255.0)).abs();
-                                assert!(off <= most, "{info}: {lane:?} at {x}, {y} is {got}, not {wanted}");
+                                let off = (got - wanted.clamp(0.0, info.range.max.into())).abs();
+                                assert!(off <= most + between, "{info}: {lane:?} at {x}, {y} is {got}, not {wanted}");
                             };
                             check(Lane::Luma, levelled(own[0])[0], 1.5);
                             if x % across == 0 && y % down == 0 {
@@ -210,15 +227,46 @@ fn luma_and_chroma_are_what_doubles_say() {
 
 #[test]
 fn identity_curves_of_channels_change_nothing() {
-    let line: Vec<u16> = (0..256).collect();
-    let curves = Curves { of: Of::Channels, ..Curves::new([line.clone(), line.clone(), line]) };
-    for (number, format) in formats().enumerate() {
+    for (number, format) in Format::ALL.iter().enumerate() {
         let info = info(*format, (321, 33), number);
+        let curves = Curves { of: Of::Channels, ..Curves::identity(info.range.codes()) };
         let before = TestFrame::new(&info, Content::Noise, 5, 3);
         for mut cpu in backends(&info) {
             let mut frame = before.clone();
             cpu.apply(0, &mut frame, &curves).unwrap();
             assert!(frame == before, "{info}");
+        }
+    }
+}
+
+/// Codes are noise that the matrix takes far beyond their ends; the bits around them are noise too.
+#[test]
+fn bits_that_hold_no_code_stay_and_sums_saturate() {
+    for format in Format::ALL.iter().filter(|format| site(**format).is_some() && format.packing().bytes() > 1) {
+        let info = info(*format, (321, 33), 1);
+        let before = TestFrame::new(&info, Content::Noise, 5, 3);
+        let most = info.range.max;
+        let tables = [most, 0, most].map(|code| vec![code; info.range.bins()]);
+        let curves = Curves { of: Of::Channels, shift: info.range.bin_shift(), ..Curves::new(tables) };
+        let packing = info.format.packing();
+        for mut cpu in backends(&info) {
+            let mut frame = before.clone().copied(2);
+            cpu.apply(0, &mut frame, &curves).unwrap();
+            let (mut changed, mut ends) = (0, [false; 2]);
+            for (now, before) in frame.output_planes().iter().zip(before.input_planes()) {
+                let samples = |row: &[u8]| -> Vec<u16> {
+                    row.chunks(2).map(|sample| u16::from_le_bytes([sample[0], sample[1]])).collect()
+                };
+                for (now, before) in now.rows().zip(before.rows()) {
+                    for (now, before) in samples(now).into_iter().zip(samples(before)) {
+                        assert_eq!(now & !packing.mask(), before & !packing.mask(), "{info}");
+                        changed += usize::from(now != before);
+                        ends[0] |= packing.code(now) == 0;
+                        ends[1] |= packing.code(now) == most;
+                    }
+                }
+            }
+            assert!(changed > 5000 && ends == [true; 2], "{info}: {changed} samples, {ends:?}");
         }
     }
 }
@@ -249,7 +297,12 @@ fn shoot(info: &FrameInfo, picture: impl Fn(usize, usize) -> [f64; 3]) -> TestFr
         for x in 0..info.width {
             let mut put = |lane: Lane, value: f64| {
                 let (plane, row, sample) = find(info, lane, (x, y));
-                frame.input_planes_mut()[plane].row_mut(row)[sample] = value.round().clamp(0.0, 255.0) as u8;
+                let code = value.round().clamp(0.0, info.range.max.into()) as u16;
+                let (packing, row) = (info.format.packing(), frame.input_planes_mut()[plane].row_mut(row));
+                match packing {
+                    Packing::BYTE => row[sample] = code as u8,
+                    _ => row[2 * sample..][..2].copy_from_slice(&packing.with_code(0, code).to_le_bytes()),
+                }
             };
             if info.format.is_rgb() {
                 let rgb = code(x, y);
@@ -328,7 +381,17 @@ fn independent(independence: f64) -> Settings {
     Settings { independence, ..Settings::default() }
 }
 
-const FORMATS: [Format; 5] = [Format::I420, Format::Yuy2, Format::Y444, Format::Rgb, Format::Bgrx];
+const FORMATS: [Format; 9] = [
+    Format::I420,
+    Format::Yuy2,
+    Format::Y444,
+    Format::Rgb,
+    Format::Bgrx,
+    Format::P010,
+    Format::I422p10,
+    Format::Y444p12,
+    Format::Argb64,
+];
 
 #[test]
 fn a_cast_goes_as_far_as_the_channels_are_independent() {
@@ -358,7 +421,7 @@ fn the_picture_comes_back_as_it_was_before_it_was_tinted() {
             let wanted = scene(x, y, 0).map(|value| f64::from(show.info.range.black) + span * value);
             sum += got.iter().zip(wanted).map(|(got, wanted)| (got - wanted).abs()).sum::<f64>() / 3.0;
         }
-        let off = sum / (WIDTH * HEIGHT) as f64;
+        let off = sum / (WIDTH * HEIGHT) as f64 / unit(&show.info);
         assert!(off < 4.0, "{format:?}: {off} codes off");
     }
 }
@@ -465,9 +528,10 @@ fn a_red_car_does_not_turn_the_picture() {
 
 #[test]
 fn grey_pictures_and_grey_formats_are_levelled_as_ever() {
-    for format in [Format::I420, Format::Uyvy, Format::Rgb, Format::Gray8] {
+    for format in [Format::I420, Format::Uyvy, Format::Rgb, Format::P010, Format::Rgba64, Format::Gray8, Format::Gray16]
+    {
         let picture = |x: usize, y: usize| [0.25 + 0.4 * scene(x, y, 0)[1]; 3];
-        if format == Format::Gray8 {
+        if is_grey(format) {
             let info = FrameInfo::new(format, WIDTH, HEIGHT, Range::FULL, LumaWeights::BT709);
             let outputs = [0.0, 1.0].map(|independence| {
                 let settings = Settings { backend: BackendChoice::Cpu, ..independent(independence) };

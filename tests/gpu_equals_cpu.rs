@@ -440,6 +440,10 @@ fn a_wrong_shader_is_noticed() {
         (Format::Nv21, "(above + luma_at(left, bottom)", "(above + above + luma_at(left, bottom)", "means are wrong"),
         (Format::Yuy2, "(dot(factors, changes) + 32768)", "(dot(factors, changes) + 0)", "changes are rounded down"),
         (Format::Argb, "alpha < 4u &&", "alpha > 4u &&", "transparent pixels are counted"),
+        (Format::P010, "i32(chroma.x) - neutral", "i32(chroma.x) - 128", "neutral is that of 8 bits"),
+        (Format::I422p10, "16u * (x % 2u))) & 0xffffu)", "16u * (x % 2u))) & 0xffu)", "codes are cut to 8 bits"),
+        (Format::Y444p12, "clamp(value, 0, most)", "clamp(value, 0, 1023)", "curves end before the last codes"),
+        (Format::Rgba64, "(channels.z >> bin)", "(channels.y >> bin)", "blue is not counted"),
     ];
     for (format, from, to, what) in edits {
         let info = info(format, (321, 129));

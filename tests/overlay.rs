@@ -215,6 +215,34 @@ fn the_kept_ends_are_marked_where_they_are() {
 }
 
 #[test]
+fn curves_of_channels_that_differ_have_their_colours() {
+    let info = info(Format::Rgba, (640, 360));
+    let report = Report { black: 0.0, white: 255.0, gain: 1.0, ..Report::default() };
+    let draw = |curves: &Curves| {
+        let mut marks = Marks::none(1);
+        let shown = Shown { luma: &[0; 256], report: &report, curves };
+        Overlay::new(&info).mark(&with(0.0, true), &shown, &mut marks);
+        marks.planes.remove(0).panel
+    };
+    // The row at which a colour begins in the middle of the panel, where there are no bars.
+    let row =
+        |patch: &Patch, is: fn([u8; 3]) -> bool| (0..patch.down).find(|y| is(colour(patch, patch.across / 2, *y)));
+    let is: [fn([u8; 3]) -> bool; 3] = [
+        |[r, g, b]| r > 200 && g < 120 && b < 120,
+        |[r, g, b]| g > 180 && r < 120 && b < 120,
+        |[r, g, b]| b > 200 && r < 120 && g < 150,
+    ];
+    let levels = Curves::new([192, 128, 64].map(|level| vec![level; 256]));
+    let patch = draw(&levels);
+    let rows = is.map(|is| row(&patch, is).expect("the curve is drawn"));
+    let (above, below) = (rows[1] - rows[0], rows[2] - rows[1]);
+    assert!(above > 10 && above.abs_diff(below) < 3, "{rows:?}");
+    let patch = draw(&Curves::identity(256));
+    assert!(is.iter().all(|is| row(&patch, *is).is_none()), "one curve is of no channel");
+    assert!(row(&patch, |[r, g, b]| r > 200 && g > 150 && b < 120).is_some());
+}
+
+#[test]
 fn colours_are_those_of_the_matrix_in_formats_with_chroma() {
     let counts: Vec<u32> = (0..256).map(|code| 40 + code * (255 - code) / 90).collect();
     let rgba = &panel(Format::Rgba, &counts, (20.0, 200.0))[0];

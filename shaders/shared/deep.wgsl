@@ -1,9 +1,5 @@
 // What codes of more than 8 bits become. A curve has 1024 entries; codes between two of them lie on the line between.
 
-// Bits of a code, and bits of a sample below it.
-override depth: u32 = 10u;
-override shift: u32 = 0u;
-
 // Words of one curve, two entries to a word.
 const CURVE = 512u;
 
@@ -24,14 +20,4 @@ fn look_up(curve: u32, code: u32) -> u32 {
     let past = i32(code & ((1u << fine) - 1u));
     let code_there = before + (((after - before) * past + ((1i << fine) >> 1u)) >> fine);
     return u32(min(code_there, (1i << depth) - 1));
-}
-
-// The code in a sample.
-fn code_in(sample: u32) -> u32 {
-    return (sample >> shift) & ((1u << depth) - 1u);
-}
-
-// The sample with another code in it; its other bits stay.
-fn with_code(sample: u32, code: u32) -> u32 {
-    return (sample & ~(((1u << depth) - 1u) << shift)) | (code << shift);
 }

@@ -38,9 +38,3 @@ fn drawn(plane: u32, x: u32, y: u32, texel: vec4<u32>) -> vec4<u32> {
     let patches = plane * OF_PLANE + 1u;
     return blend(blend(texel, patches, x, y), patches + OF_PATCH, x, y);
 }
-
-// The same as a word, of codes of 8 bits.
-fn marked(plane: u32, x: u32, y: u32, texel: vec4<u32>) -> u32 {
-    let codes = drawn(plane, x, y, texel);
-    return codes.x | (codes.y << 8u) | (codes.z << 16u) | (codes.w << 24u);
-}

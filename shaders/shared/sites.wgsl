@@ -18,16 +18,20 @@ override cr_in_red: i32 = 0;
 override cb_in_green: i32 = 0;
 override cr_in_green: i32 = 0;
 override cb_in_blue: i32 = 0;
+// The code of neutral chroma, and the largest code.
+override neutral: i32 = 128;
+override most: i32 = 255;
 
-fn sample(plane: u32, x: u32, y: u32) -> u32 {
-    let at = vec2(x / 16u, y);
+// The word `x` of a row; what is in it is in sites_bytes.wgsl and sites_words.wgsl, one of which belongs to this.
+fn sample_word(plane: u32, x: u32, y: u32) -> u32 {
+    let at = vec2(x / 4u, y);
     var quad: vec4<u32>;
     switch plane {
         case 0u: { quad = textureLoad(first, at, 0); }
         case 1u: { quad = textureLoad(second, at, 0); }
         default: { quad = textureLoad(third, at, 0); }
     }
-    return (quad[(x / 4u) % 4u] >> (8u * (x % 4u))) & 255u;
+    return quad[x % 4u];
 }
 
 fn luma_at(x: u32, y: u32) -> u32 {
@@ -57,8 +61,8 @@ fn mean_at(site: vec2<u32>) -> u32 {
 
 // R, G and B of luma and chroma, which may lie beyond the codes.
 fn channels_of(luma: u32, chroma: vec2<u32>) -> vec3<i32> {
-    let cb = i32(chroma.x) - 128;
-    let cr = i32(chroma.y) - 128;
+    let cb = i32(chroma.x) - neutral;
+    let cr = i32(chroma.y) - neutral;
     let sums = vec3(cr_in_red * cr, cb_in_green * cb + cr_in_green * cr, cb_in_blue * cb);
     return vec3(i32(luma)) + ((sums + vec3(32768)) >> vec3(16u));
 }

@@ -3,22 +3,27 @@
 use std::ops::Range;
 
 use crate::colour::{Matrix, Places};
-use crate::frame::{FrameInfo, Plane, Planes};
+use crate::frame::{FrameInfo, MOST_BINS, Packing, Plane, Planes};
 use crate::levels::statistics::{CHANNELS, Statistics};
 use crate::window::Window;
 
 use super::apply::used;
 use super::pool;
-use super::sites::Rows;
+use super::sites::{Code, Rows};
 
 /// About how many sites a band holds.
 const BAND: usize = 1 << 16;
 
 /// What a thread counts into.
 struct Counts {
-    tables: [[u32; 256]; CHANNELS],
-    rows: Rows,
+    tables: Tables,
+    /// Of samples of 8 bits, and of 16.
+    bytes: Rows<u8>,
+    words: Rows<u16>,
 }
+
+/// Counts by bin.
+type Tables = [[u32; MOST_BINS]; CHANNELS];
 
 /// Counts the channels of frames of one kind.
 pub struct Channels {
@@ -33,7 +38,8 @@ pub struct Channels {
 impl Channels {
     pub fn new(info: &FrameInfo, threads: usize) -> Channels {
         let places = Places::find(info);
-        let counts = || Box::new(Counts { tables: [[0; 256]; CHANNELS], rows: Rows::default() });
+        let counts =
+            || Box::new(Counts { tables: [[0; MOST_BINS]; CHANNELS], bytes: Rows::default(), words: Rows::default() });
         let window = places.map_or([0..0, 0..0], |places| places.within(&Window::whole(info), info));
         Channels {
             window,
@@ -63,22 +69,24 @@ impl Channels {
         let bands = down.clone().step_by(rows).map(|top| (top, (top + rows).min(down.end)));
         let job = Job { places, matrix, info, planes: &planes, across: across.clone() };
         pool::share(counts, bands, |counts, (top, bottom)| {
+            let Counts { tables, bytes, words } = &mut **counts;
             for y in top..bottom {
-                if info.format.is_rgb() {
-                    job.count_pixels(y, &mut counts.tables);
-                } else {
-                    job.count_sites(y, counts);
+                match (info.format.is_rgb(), info.format.packing()) {
+                    (true, Packing::BYTE) => job.count_pixels::<u8>(y, tables),
+                    (true, _) => job.count_pixels::<u16>(y, tables),
+                    (false, Packing::BYTE) => job.count_sites(y, tables, bytes),
+                    (false, _) => job.count_sites(y, tables, words),
                 }
             }
         });
         for (channel, table) in statistics.channels.iter_mut().enumerate() {
             table.clear();
-            table.resize(256, 0);
+            table.resize(info.range.bins(), 0);
             for counts in counts.iter_mut() {
                 table.iter_mut().zip(&counts.tables[channel]).for_each(|(sum, count)| *sum += count);
             }
         }
-        counts.iter_mut().for_each(|counts| counts.tables = [[0; 256]; CHANNELS]);
+        counts.iter_mut().for_each(|counts| counts.tables = [[0; MOST_BINS]; CHANNELS]);
     }
 }
 
@@ -93,36 +101,40 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Counts row `y` of an RGB format.
-    fn count_pixels(&self, y: usize, tables: &mut [[u32; 256]; CHANNELS]) {
-        let (plane, step) = (&self.planes[0], self.places.lanes[0].step);
-        let row = &plane.data[y * plane.stride..][self.across.start * step..self.across.end * step];
+    fn count_pixels<C: Code>(&self, y: usize, tables: &mut Tables) {
+        let (plane, bytes) = (&self.planes[0], self.places.lanes[0].step * C::BYTES);
+        let row = &plane.data[y * plane.stride..][self.across.start * bytes..self.across.end * bytes];
         let [red, green, blue] = self.places.lanes.map(|place| place.first);
         let [wr, wg, wb] = self.info.weights.0;
-        for pixel in row.chunks_exact(step) {
-            if self.places.alpha.is_some_and(|alpha| pixel[alpha.first] == 0) {
+        let (packing, shift) = (self.info.format.packing(), self.info.range.bin_shift());
+        for pixel in row.chunks_exact(bytes) {
+            let sample = |place: usize| C::load(&pixel[place * C::BYTES..], packing).get() as u32;
+            if self.places.alpha.is_some_and(|alpha| sample(alpha.first) == 0) {
                 continue;
             }
-            let [r, g, b] = [red, green, blue].map(|place| pixel[place]);
-            let luma = (wr * u32::from(r) + wg * u32::from(g) + wb * u32::from(b) + 32768) >> 16;
-            count(tables, [luma as usize, r.into(), g.into(), b.into()]);
+            let [r, g, b] = [red, green, blue].map(sample);
+            // The weights sum to 65536, so this fits.
+            let luma = (wr * r + wg * g + wb * b + 32768) >> 16;
+            count(tables, [luma, r, g, b].map(|code| (code >> shift) as usize));
         }
     }
 
     /// Counts row `y` of a format with chroma.
-    fn count_sites(&self, y: usize, counts: &mut Counts) {
-        let Counts { tables, rows } = counts;
+    fn count_sites<C: Code>(&self, y: usize, tables: &mut Tables, rows: &mut Rows<C>) {
         rows.read(self.places, self.info, self.planes, y);
+        let shift = self.info.range.bin_shift();
         let [means, cb, cr] = [&rows.means, &rows.cb, &rows.cr].map(|samples| &samples[self.across.clone()]);
         for ((luma, cb), cr) in means.iter().zip(cb).zip(cr) {
-            let [r, g, b] = self.matrix.channels(*luma, *cb, *cr);
-            count(tables, [usize::from(*luma), r, g, b]);
+            let [r, g, b] = self.matrix.channels(luma.get(), cb.get(), cr.get());
+            count(tables, [luma.get() as usize, r, g, b].map(|code| code >> shift));
         }
     }
 }
 
 #[inline(always)]
-fn count(tables: &mut [[u32; 256]; CHANNELS], codes: [usize; CHANNELS]) {
+fn count(tables: &mut Tables, bins: [usize; CHANNELS]) {
     for channel in 0..CHANNELS {
-        tables[channel][codes[channel] & 255] += 1;
+        // The mask changes nothing, and spares the check.
+        tables[channel][bins[channel] & (MOST_BINS - 1)] += 1;
     }
 }

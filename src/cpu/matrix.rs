@@ -7,7 +7,7 @@
 use arrayvec::ArrayVec;
 
 use crate::colour::{Matrix, Places};
-use crate::frame::{Access, FrameError, FrameInfo, Plane, PlaneMut, PlaneShape, Planes, PlanesMut, TEXEL};
+use crate::frame::{Access, FrameError, FrameInfo, Packing, Plane, PlaneMut, PlaneShape, Planes, PlanesMut, TEXEL};
 use crate::levels::curves::Curves;
 use crate::overlay::marks::Marks;
 
@@ -15,44 +15,40 @@ use super::apply::{check, used, used_mut};
 use super::kernels::{Path, on_path};
 use super::overlay;
 use super::pool;
-use super::sites::{Rows, put};
+use super::sites::{Code, Rows, put};
 
 /// About how many pixels a band holds.
 const BAND: usize = 1 << 16;
-/// Entries of a table of changes: R, G and B leave their codes by less than 256 on either side.
-const ENTRIES: usize = 1024;
-const ZERO: i32 = 256;
+/// Entries of a table of changes for codes of 8 bits, and for those of up to 12: four times the codes. R, G and B leave
+/// their codes by less than as many on either side.
+const ENTRIES: usize = 1 << 10;
+const DEEP_ENTRIES: usize = 1 << 14;
 
-/// What a curve changes at each value of its channel, those beyond the codes among them; `ZERO` on, code 0 and on.
-type Changes = [i16; ENTRIES];
+/// What a curve changes at each value of its channel, those beyond the codes among them: from a quarter of the table on,
+/// code 0 and on.
+type Changes<const ENTRIES: usize> = [i16; ENTRIES];
 
 /// What a thread works with.
 #[derive(Clone, Default)]
-pub struct Scratch {
-    rows: Rows,
+pub struct Scratch<C> {
+    rows: Rows<C>,
     /// What R, G and B have more than luma at each site.
     offsets: [Vec<i16>; 3],
 }
 
 /// Applies curves of R, G and B to frames with chroma of one kind.
-pub struct Mix {
-    path: Path,
-    places: Places,
-    matrix: Matrix,
-    changes: Box<[Changes; 3]>,
-    threads: Vec<Scratch>,
+pub enum Mix {
+    Bytes(Mixing<u8, ENTRIES>),
+    Words(Mixing<u16, DEEP_ENTRIES>),
 }
 
 impl Mix {
     /// `None` for formats without chroma.
     pub fn new(info: &FrameInfo, path: Path, threads: usize) -> Option<Mix> {
         let places = Places::find(info).filter(|_| !info.format.is_rgb())?;
-        Some(Mix {
-            path,
-            places,
-            matrix: Matrix::new(info),
-            changes: Box::new([[0; ENTRIES]; 3]),
-            threads: vec![Scratch::default(); threads],
+        Some(match info.format.packing() {
+            Packing::BYTE => Mix::Bytes(Mixing::new(info, path, places, threads)),
+            _ => Mix::Words(Mixing::new(info, path, places, threads)),
         })
     }
 
@@ -67,11 +63,60 @@ impl Mix {
         curves: &Curves,
         marks: Option<&Marks>,
     ) -> Result<(), FrameError> {
-        for (changes, table) in self.changes.iter_mut().zip(&curves.tables) {
-            for (entry, change) in changes.iter_mut().enumerate() {
-                let code = (entry as i32 - ZERO).clamp(0, i32::from(info.range.max));
-                *change = (i32::from(table[code as usize]) - code) as i16;
-            }
+        match self {
+            Mix::Bytes(mixing) => mixing.run(info, access, curves, marks),
+            Mix::Words(mixing) => mixing.run(info, access, curves, marks),
+        }
+    }
+}
+
+/// The same for samples of one size.
+pub struct Mixing<C, const ENTRIES: usize> {
+    path: Path,
+    places: Places,
+    matrix: Matrix,
+    /// The output of every code of a curve.
+    outputs: Vec<u16>,
+    changes: Box<[Changes<ENTRIES>; 3]>,
+    threads: Vec<Scratch<C>>,
+}
+
+impl<C: Code, const ENTRIES: usize> Mixing<C, ENTRIES> {
+    /// Where code 0 lies in a table of changes.
+    const ZERO: usize = ENTRIES / 4;
+
+    fn new(info: &FrameInfo, path: Path, places: Places, threads: usize) -> Mixing<C, ENTRIES> {
+        Mixing {
+            path,
+            places,
+            matrix: Matrix::new(info),
+            outputs: vec![0; info.range.codes()],
+            changes: Box::new([[0; ENTRIES]; 3]),
+            threads: vec![Scratch::default(); threads],
+        }
+    }
+
+    /// Sends every pixel through the curves, but those that `marks` keep, and draws the marks.
+    ///
+    /// # Errors
+    /// If the memory does not hold what `info` describes; nothing is written then.
+    pub fn run(
+        &mut self,
+        info: &FrameInfo,
+        access: Access,
+        curves: &Curves,
+        marks: Option<&Marks>,
+    ) -> Result<(), FrameError> {
+        let codes = info.range.codes();
+        for (index, changes) in self.changes.iter_mut().enumerate() {
+            curves.expand(index, &mut self.outputs);
+            let change = |code: usize| (i32::from(self.outputs[code]) - code as i32) as i16;
+            // So far R, G and B may leave the codes.
+            let (below, rest) = changes[Self::ZERO - codes..].split_at_mut(codes);
+            let (within, above) = rest.split_at_mut(codes);
+            below.fill(change(0));
+            within.iter_mut().enumerate().for_each(|(code, entry)| *entry = change(code));
+            above[..codes].fill(change(codes - 1));
         }
         let (input, mut output) = match access {
             Access::InPlace(planes) => (None, planes),
@@ -81,9 +126,9 @@ impl Mix {
         if let Some(input) = &input {
             info.check(input)?;
         }
-        let Mix { path, places, matrix, changes, threads } = self;
+        let Mixing { path, places, matrix, changes, threads, .. } = self;
         let kept = marks.map_or(0, |marks| kept_sites(marks, info, places));
-        let mixer = Mixer { matrix, changes, across: places.shift[0] };
+        let mixer = Mixer { matrix, changes, across: places.shift[0], most: info.range.max.into() };
         let job = Job { path: *path, places, mixer, info, kept };
         let rows = (BAND / info.width).max(2) >> places.shift[1];
         let bands = bands(info, places, rows, input.as_deref().unwrap_or_default(), &mut output);
@@ -137,19 +182,19 @@ fn bands<'a>(
 }
 
 /// What is done to each band.
-struct Job<'a> {
+struct Job<'a, const ENTRIES: usize> {
     path: Path,
     places: &'a Places,
-    mixer: Mixer<'a>,
+    mixer: Mixer<'a, ENTRIES>,
     info: &'a FrameInfo,
     kept: usize,
 }
 
-impl Job<'_> {
-    fn run(&self, scratch: &mut Scratch, band: &mut Band) {
+impl<const ENTRIES: usize> Job<'_, ENTRIES> {
+    fn run<C: Code>(&self, scratch: &mut Scratch<C>, band: &mut Band) {
         for ((from, to), shape) in band.input.iter().zip(&mut band.output).zip(&self.info.planes) {
             for (from, to) in from.data.chunks(from.stride).zip(to.data.chunks_mut(to.stride)) {
-                to[..shape.samples].copy_from_slice(&from[..shape.samples]);
+                to[..shape.bytes].copy_from_slice(&from[..shape.bytes]);
             }
         }
         let chroma = &band.output[self.places.lanes[1].plane];
@@ -159,7 +204,7 @@ impl Job<'_> {
     }
 
     /// Changes row `y` of a band's sites.
-    fn change(&self, scratch: &mut Scratch, planes: &mut PlanesMut, y: usize) {
+    fn change<C: Code>(&self, scratch: &mut Scratch<C>, planes: &mut PlanesMut, y: usize) {
         {
             let read: Planes = planes.iter().map(|plane| Plane { data: plane.data, stride: plane.stride }).collect();
             scratch.rows.read(self.places, self.info, &read, y);
@@ -169,11 +214,12 @@ impl Job<'_> {
         let Rows { luma: rows, cb: blue, cr: red, .. } = &scratch.rows;
         let [luma, cb, cr] = self.places.lanes;
         let [across, down] = self.places.shift;
+        let packing = self.info.format.packing();
         for (index, samples) in rows.iter().enumerate().filter(|(_, samples)| !samples.is_empty()) {
-            put(row(&mut planes[luma.plane], (y << down) + index), &luma, self.kept << across, samples);
+            put(row(&mut planes[luma.plane], (y << down) + index), &luma, self.kept << across, samples, packing);
         }
         for (place, samples) in [(cb, blue), (cr, red)] {
-            put(row(&mut planes[place.plane], y), &place, self.kept, samples);
+            put(row(&mut planes[place.plane], y), &place, self.kept, samples, packing);
         }
     }
 }
@@ -184,29 +230,31 @@ fn row<'a>(plane: &'a mut PlaneMut, y: usize) -> &'a mut [u8] {
 }
 
 /// The arithmetic of a row.
-pub struct Mixer<'a> {
+pub struct Mixer<'a, const ENTRIES: usize> {
     matrix: &'a Matrix,
-    changes: &'a [Changes; 3],
+    changes: &'a [Changes<ENTRIES>; 3],
     /// Exponent of two of a site's pixels across.
     across: u32,
+    /// The largest code.
+    most: i32,
 }
 
 /// Changes a row of sites.
 #[inline(always)]
-pub fn mix(mixer: &Mixer, scratch: &mut Scratch) {
+pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, scratch: &mut Scratch<C>) {
     let Scratch { rows: Rows { luma, means, cb, cr }, offsets: [red, green, blue] } = scratch;
     for offsets in [&mut *red, &mut *green, &mut *blue] {
         offsets.resize(cb.len(), 0);
     }
     for ((cb, cr), ((r, g), b)) in cb.iter().zip(&*cr).zip(red.iter_mut().zip(&mut *green).zip(&mut *blue)) {
-        [*r, *g, *b] = mixer.matrix.offsets(*cb, *cr).map(|offset| offset as i16);
+        [*r, *g, *b] = mixer.matrix.offsets(cb.get(), cr.get()).map(|offset| offset as i16);
     }
     let offsets = || red.iter().zip(&*green).zip(&*blue).map(|((r, g), b)| [*r, *g, *b]);
     for ((luma, (cb, cr)), offsets) in means.iter().zip(cb.iter_mut().zip(cr)).zip(offsets()) {
         let [to_cb, to_cr] = mixer.matrix.chroma(mixer.change(*luma, offsets));
-        (*cb, *cr) = (added(*cb, to_cb), added(*cr, to_cr));
+        (*cb, *cr) = (mixer.added(*cb, to_cb), mixer.added(*cr, to_cr));
     }
-    let changed = |luma: u8, offsets| added(luma, mixer.matrix.luma(mixer.change(luma, offsets)));
+    let changed = |luma: C, offsets| mixer.added(luma, mixer.matrix.luma(mixer.change(luma, offsets)));
     for luma in luma {
         if mixer.across == 0 {
             luma.iter_mut().zip(offsets()).for_each(|(luma, offsets)| *luma = changed(*luma, offsets));
@@ -223,20 +271,21 @@ pub fn mix(mixer: &Mixer, scratch: &mut Scratch) {
     }
 }
 
-impl Mixer<'_> {
+impl<const ENTRIES: usize> Mixer<'_, ENTRIES> {
     /// What the curves change in a pixel of that luma, whose channels have so much more.
     #[inline(always)]
-    fn change(&self, luma: u8, offsets: [i16; 3]) -> [i32; 3] {
+    fn change<C: Code>(&self, luma: C, offsets: [i16; 3]) -> [i32; 3] {
         let at = |channel: usize| {
-            let entry = ZERO + i32::from(luma) + i32::from(offsets[channel]);
+            let entry = (ENTRIES / 4) as i32 + luma.get() + i32::from(offsets[channel]);
             // The mask changes nothing, and spares the check.
             i32::from(self.changes[channel][entry as usize & (ENTRIES - 1)])
         };
         [at(0), at(1), at(2)]
     }
-}
 
-#[inline(always)]
-fn added(sample: u8, change: i32) -> u8 {
-    (i32::from(sample) + change).clamp(0, 255) as u8
+    /// A code and what is added to it, within the codes that there are.
+    #[inline(always)]
+    fn added<C: Code>(&self, code: C, change: i32) -> C {
+        C::new((code.get() + change).clamp(0, self.most))
+    }
 }

@@ -10,6 +10,7 @@ use arrayvec::ArrayVec;
 use super::deep::{self, DeepLookup, DeepTables};
 use super::kernels::{self, LANES, Lookup, RgbPixel, Tables};
 use super::matrix::{Mixer, Scratch};
+use super::sites::Code;
 
 /// Samples of a vector.
 const WIDTH: usize = 32;
@@ -55,7 +56,7 @@ pub fn deep_tables(row: &mut [u8], lookup: &DeepLookup) {
 }
 
 #[target_feature(enable = "avx2")]
-pub fn mix(mixer: &Mixer, scratch: &mut Scratch) {
+pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, scratch: &mut Scratch<C>) {
     kernels::mix(mixer, scratch);
 }
 

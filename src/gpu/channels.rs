@@ -8,7 +8,7 @@ use crate::levels::statistics::{CHANNELS, Statistics};
 
 use super::device::{Gpu, Ticket};
 use super::memory::Download;
-use super::passes::{Kind, MOST_PLANES, Pass, bind, pass, shaders};
+use super::passes::{Kind, MOST_PLANES, Pass, bind, deep_constants, pass, shaders};
 
 /// The bindings of the pass that counts, and of the one that adds up.
 const COUNT: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::ReadWrite];
@@ -17,16 +17,13 @@ const TOTAL: &[Kind] = &[Kind::Read, Kind::ReadWrite];
 const MOST_WORKGROUPS: usize = 104;
 /// Invocations of a workgroup that adds up. As in `totals.wgsl`.
 const TOTAL_THREADS: usize = 32;
-/// Codes of a table. As in `channels.wgsl`.
-const CODES: usize = 256;
-/// Words of the tables.
-const WORDS: usize = CHANNELS * CODES;
-
 /// The passes, compiled.
 pub struct Channels {
     count: Pass,
     total: Pass,
     workgroups: u32,
+    /// Bins of a table.
+    bins: usize,
 }
 
 /// The tables of one slot, and what they are bound with.
@@ -34,17 +31,20 @@ pub struct Counting {
     count: wgpu::BindGroup,
     total: wgpu::BindGroup,
     totals: Download,
+    bins: usize,
 }
 
 impl Channels {
     /// Compiles the passes for frames as described by `info`, whose samples lie at `places`.
     pub fn new(gpu: &Gpu, info: &FrameInfo, places: &Places, threads: u32, edit: impl Fn(&str) -> String) -> Channels {
         let mut constants = constants(info, places);
+        constants.extend(deep_constants(info));
         let alpha = places.alpha.map_or(4, |place| place.first);
         let rgb = u8::from(info.format.is_rgb());
         let unit = info.measured().unit_pixels;
         constants.extend([("threads", threads.into()), ("rgb", rgb.into())]);
         constants.extend([("alpha", alpha as f64), ("unit", unit as f64)]);
+        constants.push(("bin", info.range.bin_shift().into()));
         let make = |index: usize, kinds: &[Kind], constants: &[(&str, f64)]| {
             let (name, source) = shaders(info)[index];
             pass(gpu, name, edit(source), kinds, None, constants)
@@ -53,31 +53,34 @@ impl Channels {
             count: make(5, COUNT, &constants),
             total: make(6, TOTAL, &[]),
             workgroups: places.sites[1].min(MOST_WORKGROUPS) as u32,
+            bins: info.range.bins(),
         }
     }
 
     /// Room for the counts of a slot with these textures.
     pub fn counting(&self, gpu: &Gpu, stream: &wgpu::Buffer, textures: &[wgpu::TextureView; MOST_PLANES]) -> Counting {
+        let words = (CHANNELS * self.bins) as u64;
         let counts = gpu.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("channels"),
-            size: 4 * WORDS as u64 * u64::from(self.workgroups),
+            size: 4 * words * u64::from(self.workgroups),
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
-        let totals = Download::new(gpu, "totals", 4 * WORDS as u64);
+        let totals = Download::new(gpu, "totals", 4 * words);
         let [first, second, third] = textures.each_ref().map(wgpu::BindingResource::TextureView);
         let (stream, counts) = (stream.as_entire_binding(), counts.as_entire_binding());
         Counting {
             count: bind(gpu, &self.count.group, &[stream, first, second, third, counts.clone()]),
             total: bind(gpu, &self.total.group, &[counts, totals.bound().as_entire_binding()]),
             totals,
+            bins: self.bins,
         }
     }
 
     /// Records the dispatches that count a frame that is in its textures.
     pub fn record(&self, pass: &mut wgpu::ComputePass, counting: &Counting) {
         self.count.dispatch(pass, &counting.count, None, [self.workgroups, 1]);
-        self.total.dispatch(pass, &counting.total, None, [(WORDS / TOTAL_THREADS) as u32, 1]);
+        self.total.dispatch(pass, &counting.total, None, [(CHANNELS * self.bins / TOTAL_THREADS) as u32, 1]);
     }
 }
 
@@ -107,7 +110,7 @@ impl Counting {
     pub fn read(&mut self, gpu: &Gpu, statistics: &mut Statistics) -> Result<(), BackendError> {
         self.totals.read(gpu, "measuring", |bytes| {
             let words: &[u32] = bytemuck::cast_slice(bytes);
-            for (table, counts) in statistics.channels.iter_mut().zip(words.chunks(CODES)) {
+            for (table, counts) in statistics.channels.iter_mut().zip(words.chunks(self.bins)) {
                 table.clear();
                 table.extend_from_slice(counts);
             }
@@ -125,6 +128,7 @@ fn constants(info: &FrameInfo, places: &Places) -> Vec<(&'static str, f64)> {
     let names = ["step0", "first0", "plane1", "step1", "first1", "plane2", "step2", "first2"];
     let mut constants: Vec<_> = names.into_iter().zip(numbers.map(|number| number as f64)).collect();
     constants.extend([("shift_x", across), ("shift_y", down)]);
+    constants.extend([("neutral", info.range.neutral.into()), ("most", info.range.max.into())]);
     let names = ["cr_in_red", "cb_in_green", "cr_in_green", "cb_in_blue"];
     constants.extend(names.into_iter().zip(factors));
     constants

@@ -35,10 +35,7 @@ impl Overlay {
     /// Compiles the pass for frames as described by `info` with curves for their samples.
     pub fn new(gpu: &Gpu, info: &FrameInfo, destination: &wgpu::BindGroupLayout) -> Overlay {
         let (name, source) = shaders(info)[4];
-        let mut constants = deep_constants(info);
-        let Deepen { up, down } = Deepen::new(info);
-        constants.extend([("up", f64::from(up)), ("down", f64::from(down))]);
-        Overlay::compile(gpu, info, destination, name, source.to_owned(), &constants)
+        Overlay::compile(gpu, info, destination, name, source.to_owned(), &constants(info))
     }
 
     /// Compiles the pass for frames with chroma, whose samples lie at `places`, with curves of R, G and B.
@@ -50,7 +47,9 @@ impl Overlay {
         edit: impl Fn(&str) -> String,
     ) -> Overlay {
         let (name, source) = shaders(info)[7];
-        Overlay::compile(gpu, info, destination, name, edit(source), &matrix_constants(info, places))
+        let mut constants = constants(info);
+        constants.extend(matrix_constants(info, places));
+        Overlay::compile(gpu, info, destination, name, edit(source), &constants)
     }
 
     fn compile(
@@ -129,6 +128,14 @@ impl Drawing {
     pub fn submitted(&mut self, submission: &Ticket) {
         self.marks.submitted(submission);
     }
+}
+
+/// The constants of what is drawn: how a value becomes a code, and how a sample holds it.
+fn constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
+    let Deepen { up, down } = Deepen::new(info);
+    let mut constants = deep_constants(info);
+    constants.extend([("up", f64::from(up)), ("down", f64::from(down))]);
+    constants
 }
 
 /// Writes words from the word `at` on.

@@ -45,32 +45,66 @@ macro_rules! frame_shader {
 
 /// The shaders for samples of bytes, and of words.
 macro_rules! shaders {
-    ($samples:literal, [$($curves:literal),*], $apply:literal, $overlay:literal) => {
+    ($samples:literal, [$($codes:literal),*], [$($curves:literal),*], $sites:literal, $apply:literal, $overlay:literal) => {
         [
             ("histogram", frame_shader!("shared/read.wgsl", $samples, "shared/slot.wgsl", "histogram.wgsl")),
             ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
             ("reduce", shader!("shared/stream.wgsl", $samples, "shared/slot.wgsl", "reduce.wgsl")),
-            ("apply", frame_shader!("shared/write.wgsl", "shared/planes.wgsl", $($curves,)* $apply, "apply.wgsl")),
-            ("overlay", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", $($curves,)* $overlay, "overlay.wgsl")),
-            // Of samples of bytes alone.
-            ("channels", shader!("shared/stream.wgsl", "shared/sites.wgsl", "channels.wgsl")),
-            ("totals", shader!("totals.wgsl")),
-            ("matrix", frame_shader!("shared/write.wgsl", "shared/marks.wgsl", "shared/sites.wgsl", "matrix.wgsl")),
+            (
+                "apply",
+                frame_shader!("shared/write.wgsl", "shared/planes.wgsl", $($codes,)* $($curves,)* $apply, "apply.wgsl"),
+            ),
+            (
+                "overlay",
+                frame_shader!("shared/write.wgsl", "shared/marks.wgsl", $($codes,)* $($curves,)* $overlay, "overlay.wgsl"),
+            ),
+            (
+                "channels",
+                shader!("shared/stream.wgsl", $samples, $($codes,)* $sites, "shared/sites.wgsl", "channels.wgsl"),
+            ),
+            ("totals", shader!($samples, "totals.wgsl")),
+            (
+                "matrix",
+                frame_shader!(
+                    "shared/write.wgsl",
+                    "shared/marks.wgsl",
+                    $($codes,)*
+                    $($curves,)*
+                    $sites,
+                    "shared/sites.wgsl",
+                    $overlay,
+                    "matrix.wgsl"
+                ),
+            ),
         ]
     };
 }
 
 /// Names and sources of the shaders. The name is that of the entry point too.
 type Shaders = [(&'static str, &'static str); 8];
-const BYTES: Shaders = shaders!("shared/bytes.wgsl", ["shared/dither.wgsl"], "apply_bytes.wgsl", "overlay_bytes.wgsl");
-const WORDS: Shaders = shaders!("shared/words.wgsl", ["shared/deep.wgsl"], "apply_words.wgsl", "overlay_words.wgsl");
+const BYTES: Shaders = shaders!(
+    "shared/bytes.wgsl",
+    [],
+    ["shared/dither.wgsl"],
+    "shared/sites_bytes.wgsl",
+    "apply_bytes.wgsl",
+    "overlay_bytes.wgsl"
+);
+const WORDS: Shaders = shaders!(
+    "shared/words.wgsl",
+    ["shared/codes.wgsl"],
+    ["shared/deep.wgsl"],
+    "shared/sites_words.wgsl",
+    "apply_words.wgsl",
+    "overlay_words.wgsl"
+);
 
 /// Name and source of the shaders for frames as described by `info`.
 pub fn shaders(info: &FrameInfo) -> Shaders {
     if info.format.packing().bytes() > 1 { WORDS } else { BYTES }
 }
 
-/// The constants that `deep.wgsl` is compiled with, where it is part of a shader.
+/// The constants that `codes.wgsl` is compiled with, where it is part of a shader.
 pub fn deep_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
     let packing = info.format.packing();
     match packing.bytes() {

@@ -328,9 +328,9 @@ impl Clock {
     }
 }
 
-/// Whether the channels of such frames may have levels of their own: those of 8-bit formats with colours.
+/// Whether the channels of such frames may have levels of their own: those of formats with colours.
 pub fn has_channels(info: &FrameInfo) -> bool {
-    info.range.max == 255 && (info.format.is_rgb() || has_chroma(info))
+    info.format.is_rgb() || has_chroma(info)
 }
 
 /// How far the channels have levels of their own.

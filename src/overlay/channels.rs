@@ -85,7 +85,7 @@ impl Channels {
         Channels {
             places,
             alpha: find(Lane::Alpha),
-            matrix: (!info.format.is_rgb()).then(|| Matrix::new(info)),
+            matrix: (!info.format.is_rgb()).then(|| Matrix::of(info.range.at(8), info.weights)),
             counts: [[0; 256]; 3],
         }
     }
@@ -109,7 +109,7 @@ impl Channels {
                 }
                 let [a, b, c] = [0, 1, 2].map(|lane| places[lane].sample(rows[lane], x));
                 let channels = match &self.matrix {
-                    Some(matrix) => matrix.channels(a, b, c),
+                    Some(matrix) => matrix.channels(a.into(), b.into(), c.into()),
                     None => [a, b, c].map(usize::from),
                 };
                 self.counts.iter_mut().zip(channels).for_each(|(counts, code)| counts[code] += 1);

@@ -1,6 +1,8 @@
-//! The panel: the luma histogram with the kept range and the curve, above those of R, G and B.
+//! The panel: the luma histogram with the kept range and the curve, or the three of R, G and B where these differ, above
+//! the histograms of R, G and B.
 
 use crate::frame::FrameInfo;
+use crate::levels::curves::{Curves, Of};
 
 use super::Shown;
 use super::canvas::{Canvas, OPAQUE};
@@ -15,6 +17,8 @@ const BARS: Colour = [214, 217, 222];
 const CUT_BARS: Colour = [122, 124, 130];
 const ENDS: Colour = [70, 190, 255];
 const CURVE: Colour = [255, 184, 40];
+/// The curves of R, G and B.
+const CHANNEL_CURVES: [Colour; 3] = [[255, 84, 76], [84, 220, 96], [92, 132, 255]];
 /// A channel of R, G or B where its bar is, and where only others are.
 const LIT: u8 = 236;
 const UNLIT: u8 = 34;
@@ -38,6 +42,8 @@ pub struct Panel {
     /// Codes of a frame, and the bins that count them.
     codes: usize,
     bins: usize,
+    /// Whether samples are R, G and B.
+    is_rgb: bool,
 }
 
 impl Panel {
@@ -68,7 +74,8 @@ impl Panel {
             |length: usize, size: usize, unit: usize| length.checked_sub(margin + size).map(|at| at / unit * unit);
         let corner = (place(width, across, unit.0)?, place(height, down, unit.1)?);
         let (codes, bins) = (info.range.codes(), info.range.bins());
-        Some(Panel { corner, size: (across, down), gap, across: graphs, luma, channels, codes, bins })
+        let size = (across, down);
+        Some(Panel { corner, size, gap, across: graphs, luma, channels, codes, bins, is_rgb: info.format.is_rgb() })
     }
 
     /// The upper left pixel, on a whole unit of every plane.
@@ -117,7 +124,24 @@ impl Panel {
             let left = self.gap + end;
             canvas.fill((left, self.gap), (left + thick, bottom), ENDS, 224);
         }
-        let table = &shown.curves.tables[0];
+        if self.has_channel_curves(shown.curves) {
+            for (table, colour) in shown.curves.tables.iter().zip(CHANNEL_CURVES) {
+                self.draw_curve(table, colour, canvas);
+            }
+        } else {
+            self.draw_curve(&shown.curves.tables[0], CURVE, canvas);
+        }
+        canvas.fill((self.gap, bottom), (self.gap + self.across, bottom + 1), FRAME, 96);
+    }
+
+    /// Whether R, G and B have curves that differ.
+    fn has_channel_curves(&self, curves: &Curves) -> bool {
+        let [red, green, blue] = &curves.tables;
+        (self.is_rgb || curves.of == Of::Channels) && (red != green || green != blue)
+    }
+
+    fn draw_curve(&self, table: &[u16], colour: Colour, canvas: &mut Canvas) {
+        let bottom = self.gap + self.luma;
         let thick = (self.across * PARTS / 160).max(PARTS);
         let most = (self.luma * PARTS).saturating_sub(thick);
         // The height of the curve's lower edge at a column's left side.
@@ -130,9 +154,8 @@ impl Panel {
         for column in 0..self.across {
             let (a, b) = (height(column), height(column + 1));
             let span = (a.min(b), a.max(b) + thick);
-            vertical(canvas, self.gap + column, bottom, span, |canvas, x, y, part| canvas.paint(x, y, CURVE, part));
+            vertical(canvas, self.gap + column, bottom, span, |canvas, x, y, part| canvas.paint(x, y, colour, part));
         }
-        canvas.fill((self.gap, bottom), (self.gap + self.across, bottom + 1), FRAME, 96);
     }
 
     fn draw_channels(&self, counts: &Counts, canvas: &mut Canvas) {

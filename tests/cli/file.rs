@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::clips::{H264, PICTURE, clip, ffprobe, usual};
+use crate::clips::{H264, PICTURE, TONE, clip, ffprobe, usual};
 use crate::decode::{Content, decode, same_content, same_times};
 use crate::{fail, folder, level, names, run};
 
@@ -104,6 +104,23 @@ fn quality_is_one_scale() {
             })
             .collect();
         assert!(sizes[0] * 5 < sizes[1] * 4, "{encoder}: {sizes:?}");
+    }
+}
+
+#[test]
+fn encoders_are_chosen_by_name_for_picture_and_sound() {
+    let folder = folder();
+    let input = clip(folder.path(), "a.mkv", &format!("{PICTURE} {TONE} -t 0.6 {H264} -c:a libvorbis"));
+    for (encoder, sound, wanted) in [("x265", "mp3", "hevc,mp3"), ("openh264enc", "avenc_ac3", "h264,ac3")] {
+        let output = folder.path().join("b.mp4");
+        level(&input, &output, &["--overwrite", "--encoder", encoder, "--audio-encoder", sound]);
+        let show = ["-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0"];
+        let codecs = std::process::Command::new("ffprobe").args(show).arg(&output).output().unwrap().stdout;
+        let codecs = String::from_utf8(codecs).unwrap();
+        let codecs = codecs.split([',', '\n']).filter(|name| !name.is_empty()).collect::<Vec<_>>().join(",");
+        let output = decode(&output);
+        assert_eq!((output.frames.len(), output.tracks.len()), (15, 1), "{encoder}, {sound}");
+        assert_eq!(codecs, wanted);
     }
 }
 

@@ -55,7 +55,8 @@ const SECOND: &str =
 fn line(targets: &Targets) -> Result<String> {
     let mut line = String::from("tee name=levelled allow-not-linked=true");
     if let Some(window) = &targets.window {
-        let flip = if targets.mirror { "videoflip video-direction=horiz ! " } else { "" };
+        // Flipping knows few formats.
+        let flip = if targets.mirror { "videoconvert ! videoflip video-direction=horiz ! " } else { "" };
         let _ = write!(line, " levelled. ! {NEWEST} ! identity name=window ! {flip}videoconvert ! {window}");
     }
     if let Some(device) = &targets.virtual_camera {
