@@ -246,23 +246,29 @@ fn bits_that_hold_no_code_stay_and_sums_saturate() {
         let info = info(*format, (321, 33), 1);
         let before = TestFrame::new(&info, Content::Noise, 5, 3);
         let most = info.range.max;
-        let tables = [most, 0, most].map(|code| vec![code; info.range.bins()]);
-        let curves = Curves { of: Of::Channels, shift: info.range.bin_shift(), ..Curves::new(tables) };
+        // All magenta and all green: chroma goes to both of its ends.
+        let curves = [[most, 0, most], [0, most, 0]].map(|codes| Curves {
+            of: Of::Channels,
+            shift: info.range.bin_shift(),
+            ..Curves::new(codes.map(|code| vec![code; info.range.bins()]))
+        });
         let packing = info.format.packing();
         for mut cpu in backends(&info) {
-            let mut frame = before.clone().copied(2);
-            cpu.apply(0, &mut frame, &curves).unwrap();
             let (mut changed, mut ends) = (0, [false; 2]);
-            for (now, before) in frame.output_planes().iter().zip(before.input_planes()) {
-                let samples = |row: &[u8]| -> Vec<u16> {
-                    row.chunks(2).map(|sample| u16::from_le_bytes([sample[0], sample[1]])).collect()
-                };
-                for (now, before) in now.rows().zip(before.rows()) {
-                    for (now, before) in samples(now).into_iter().zip(samples(before)) {
-                        assert_eq!(now & !packing.mask(), before & !packing.mask(), "{info}");
-                        changed += usize::from(now != before);
-                        ends[0] |= packing.code(now) == 0;
-                        ends[1] |= packing.code(now) == most;
+            for curves in &curves {
+                let mut frame = before.clone().copied(2);
+                cpu.apply(0, &mut frame, curves).unwrap();
+                for (now, before) in frame.output_planes().iter().zip(before.input_planes()) {
+                    let samples = |row: &[u8]| -> Vec<u16> {
+                        row.chunks(2).map(|sample| u16::from_le_bytes([sample[0], sample[1]])).collect()
+                    };
+                    for (now, before) in now.rows().zip(before.rows()) {
+                        for (now, before) in samples(now).into_iter().zip(samples(before)) {
+                            assert_eq!(now & !packing.mask(), before & !packing.mask(), "{info}");
+                            changed += usize::from(now != before);
+                            ends[0] |= packing.code(now) == 0;
+                            ends[1] |= packing.code(now) == most;
+                        }
                     }
                 }
             }
