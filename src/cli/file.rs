@@ -3,6 +3,7 @@
 mod audio;
 mod batch;
 mod caps;
+mod chapters;
 mod containers;
 mod cut;
 mod encoders;
@@ -166,6 +167,9 @@ fn level(
     };
     if !is_pipe(input) {
         check_input(input, output)?;
+        if chapters::are_in(input) {
+            reporter.note("chapters are left out: GStreamer does not read those of mp4 and mov");
+        }
     }
     let target = if is_pipe(output) { None } else { Some(output::Target::create(output, options.overwrite)?) };
     let temporary = target.as_ref().map(output::Target::temporary);

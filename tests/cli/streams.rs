@@ -96,6 +96,10 @@ fn chapters_are_kept_where_the_container_takes_them() {
             assert_eq!(listed, if kept { wanted } else { "" }, "{name}");
             same_times(&decode(&output).times(), &decode(&input).times(), 1000);
         }
+        let input = clip(folder.path(), "a.mp4", &line);
+        assert!(chapters_of(&input).contains("Two"));
+        let text = level(&input, &folder.path().join("c.mkv"), &["--overwrite"]);
+        assert_eq!(text.matches("chapters are left out").count(), 1, "{text}");
     }
 }
 
