@@ -67,8 +67,9 @@ fn soak(what: &str, mut step: impl FnMut(usize)) {
     let after = held();
     let time = started.elapsed();
     eprintln!("soak: {what}: {frames} frames in {time:.1?}, {before:?} after {warm}, {after:?} at the end");
-    // GLib ends its spare threads after a while.
-    assert!(after.threads <= before.threads && after.files == before.files, "{what}: {before:?} {after:?}");
+    // GLib ends its spare threads after a while, and a thread of GStreamer's opens a file to wait on when it first waits.
+    let files = before.files..=before.files + 4;
+    assert!(after.threads <= before.threads && files.contains(&after.files), "{what}: {before:?} {after:?}");
     // One frame in a hundred forgotten, or sixteen bytes of each, would be more than this in a long run.
     let most = 2048 + (frames - warm) as u64 * FRAME_KIB / 100;
     let grown = after.resident_kib.saturating_sub(before.resident_kib);
