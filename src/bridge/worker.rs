@@ -12,6 +12,7 @@ use super::{Options, Shared, State, output};
 use crate::backend::BackendError;
 use crate::frame::{Access, FrameError, FrameMemory, Planes};
 use crate::leveler::{Done, Leveler, Timing};
+use crate::settings::BackendChoice;
 use crate::video::{GstFrame, OutputProvider, frame_info};
 
 /// A frame inside the leveler, and what is needed to send it on.
@@ -253,6 +254,12 @@ impl Worker {
         state.progress.backend = Some((backend, adapter.into()));
         state.progress.caps = Some(caps.clone());
         drop(state);
+        let named = settings.backend == BackendChoice::Auto && !settings.adapter.is_empty();
+        // A GPU of that name that fails is told of otherwise.
+        if named && leveler.backend().0 == "cpu" && leveler.counters().failovers == 0 {
+            let text = format!("no GPU is called '{}' (adapter); levelling on the CPU", settings.adapter);
+            gst::element_warning!(self.appsink, gst::ResourceError::NotFound, ("{}", text));
+        }
         Ok(Stream { caps, info, leveler, provider })
     }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::clips::{H264, PICTURE, TONE, clip, usual};
 use crate::decode::decode;
-use crate::{LIMIT, fail, folder, level, names};
+use crate::{LIMIT, fail, folder, level, names, run};
 
 fn text(path: &Path) -> &str {
     path.to_str().unwrap()
@@ -105,6 +105,11 @@ fn no_adapter_or_none_of_that_name() {
     assert_eq!(result.status.code(), Some(1), "{error}");
     assert!(error.starts_with("error: ") && error.contains("no GPU"), "{error}");
     assert_eq!(names(&folder), ["a.mp4"]);
+    // Unless a GPU is insisted on, the CPU does it, and that is said once.
+    let result = run(["file", text(&input), text(&output), "--adapter", "no such adapter"]);
+    let said = String::from_utf8(result.stderr).unwrap();
+    assert_eq!(result.status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("no GPU is called 'no such adapter'").count(), 1, "{said}");
 }
 
 #[test]
