@@ -1,7 +1,8 @@
 // Measures: brings the measured plane in, counts its luma codes, and sums the luma of each chunk.
 //
-// A workgroup takes some of the rows in a row of chunks, whole, so that it asks for memory in long runs. It counts
-// those in the window in its own tables in workgroup memory and stores their sum in its own slot, so that nobody waits for anybody.
+// A workgroup takes some of the rows in a row of chunks, whole, so that it asks for memory in long runs. It counts what
+// of them lies in the window in its own tables in workgroup memory and stores their sum in its own slot, so that nobody
+// waits for anybody.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 @group(0) @binding(1) var texels: texture_storage_2d<rgba32uint, write>;

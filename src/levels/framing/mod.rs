@@ -49,7 +49,7 @@ impl Framing {
         self.window
     }
 
-    /// The window of the next frame, whose planes hold what the description says. `time` is its running time in
+    /// The window of the next frame. `time` is its running time in
     /// seconds, if it has one.
     pub fn window(&mut self, planes: &Planes, settings: &Settings, time: Option<f64>) -> Window {
         let [left, right, top, bottom] = settings.roi.edges();
@@ -78,7 +78,8 @@ impl Framing {
     /// What lies between the black bars.
     fn picture(&mut self, planes: &Planes, delta: f64) -> Window {
         let whole = Window::whole(&self.info);
-        let Some(plane) = planes.first() else { return whole };
+        // Whoever measures the frame will tell what is wrong with it.
+        let Some(plane) = planes.first().filter(|_| self.info.check(planes).is_ok()) else { return whole };
         let probe = Probe::new(&self.info, *plane);
         let Window { right, bottom, .. } = whole;
         // Where there are bars on all sides, those of one kind make the lines across them black in part.
@@ -123,7 +124,8 @@ mod tests {
     }
 
     fn window(info: &FrameInfo, plane: &[u8], settings: &Settings) -> Window {
-        let planes = Planes::from_iter([Plane { data: plane, stride: info.measured().bytes + 5 }]);
+        // Nobody looks at the others.
+        let planes = info.planes.iter().map(|_| Plane { data: plane, stride: info.measured().bytes + 5 }).collect();
         Framing::new(info).window(&planes, settings, None)
     }
 
@@ -133,6 +135,13 @@ mod tests {
         Format::ALL.iter().flat_map(move |format| {
             ranges(format).into_iter().map(|range| FrameInfo::new(*format, SIZE.0, SIZE.1, range, LumaWeights::BT709))
         })
+    }
+
+    #[test]
+    fn memory_that_does_not_hold_the_frame_is_not_looked_at() {
+        let info = FrameInfo::new(Format::Gray8, 8, 64, Range::FULL, LumaWeights::BT709);
+        let planes = Planes::from_iter([Plane { data: &[0; 8], stride: usize::MAX }]);
+        assert_eq!(Framing::new(&info).window(&planes, &Settings::default(), None), Window::whole(&info));
     }
 
     #[test]
