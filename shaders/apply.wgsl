@@ -4,9 +4,6 @@
 // There are no more workgroups than run at a time, so that those of the other passes run beside them.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
-@group(0) @binding(1) var first: texture_2d<u32>;
-@group(0) @binding(2) var second: texture_2d<u32>;
-@group(0) @binding(3) var third: texture_2d<u32>;
 // The three curves, their entries as wide as samples.
 @group(0) @binding(4) var<storage, read> curves: array<u32>;
 
@@ -27,12 +24,7 @@ fn apply(
     for (var quad = invocation.x; quad < stream.end; quad += step) {
         let plane = plane_of(quad);
         let at = position(plane, quad);
-        var texel: vec4<u32>;
-        switch plane {
-            case 0u: { texel = textureLoad(first, at, 0); }
-            case 1u: { texel = textureLoad(second, at, 0); }
-            default: { texel = textureLoad(third, at, 0); }
-        }
+        let texel = texel_at(plane, at);
         let x = 4u * at.x;
         write_quad(plane, at.x, at.y, vec4(
             apply_word(plane, x, at.y, texel.x),

@@ -3,9 +3,6 @@
 // There are few workgroups; each counts in its own tables in workgroup memory and stores them in its own slot.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
-@group(0) @binding(1) var first: texture_2d<u32>;
-@group(0) @binding(2) var second: texture_2d<u32>;
-@group(0) @binding(3) var third: texture_2d<u32>;
 // For each workgroup four tables of counts.
 @group(0) @binding(4) var<storage, read_write> counts: array<u32>;
 

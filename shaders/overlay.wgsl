@@ -2,9 +2,6 @@
 // overlay_bytes.wgsl and overlay_words.wgsl, one of which belongs to this.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
-@group(0) @binding(1) var first: texture_2d<u32>;
-@group(0) @binding(2) var second: texture_2d<u32>;
-@group(0) @binding(3) var third: texture_2d<u32>;
 // The three curves, their entries as wide as samples.
 @group(0) @binding(4) var<storage, read> curves: array<u32>;
 
@@ -30,11 +27,6 @@ fn overlay(@builtin(global_invocation_id) id: vec3<u32>) {
     if id.x >= quads(plane) || id.y >= stream.planes[plane].rows {
         return;
     }
-    var quad: vec4<u32>;
-    switch plane {
-        case 0u: { quad = textureLoad(first, id.xy, 0); }
-        case 1u: { quad = textureLoad(second, id.xy, 0); }
-        default: { quad = textureLoad(third, id.xy, 0); }
-    }
+    let quad = texel_at(plane, id.xy);
     write_quad(plane, id.x, id.y, overlay_quad(plane, id.x, id.y, quad));
 }

@@ -24,14 +24,8 @@ override most: i32 = 255;
 
 // The word `x` of a row; what is in it is in sites_bytes.wgsl and sites_words.wgsl, one of which belongs to this.
 fn sample_word(plane: u32, x: u32, y: u32) -> u32 {
-    let at = vec2(x / 4u, y);
-    var quad: vec4<u32>;
-    switch plane {
-        case 0u: { quad = textureLoad(first, at, 0); }
-        case 1u: { quad = textureLoad(second, at, 0); }
-        default: { quad = textureLoad(third, at, 0); }
-    }
-    return quad[x % 4u];
+    let texel = texel_at(plane, vec2(x / 4u, y));
+    return texel[x % 4u];
 }
 
 fn luma_at(x: u32, y: u32) -> u32 {

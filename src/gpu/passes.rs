@@ -52,21 +52,22 @@ macro_rules! shaders {
             ("reduce", shader!("shared/stream.wgsl", $samples, "shared/slot.wgsl", "reduce.wgsl")),
             (
                 "apply",
-                frame_shader!("shared/write.wgsl", "shared/planes.wgsl", $($codes,)* $($curves,)* $apply, "apply.wgsl"),
+                frame_shader!("shared/write.wgsl", "shared/planes.wgsl", "shared/texels.wgsl", $($codes,)* $($curves,)* $apply, "apply.wgsl"),
             ),
             (
                 "overlay",
-                frame_shader!("shared/write.wgsl", "shared/marks.wgsl", $($codes,)* $($curves,)* $overlay, "overlay.wgsl"),
+                frame_shader!("shared/write.wgsl", "shared/texels.wgsl", "shared/marks.wgsl", $($codes,)* $($curves,)* $overlay, "overlay.wgsl"),
             ),
             (
                 "channels",
-                shader!("shared/stream.wgsl", $samples, $($codes,)* $sites, "shared/sites.wgsl", "channels.wgsl"),
+                shader!("shared/stream.wgsl", "shared/texels.wgsl", $samples, $($codes,)* $sites, "shared/sites.wgsl", "channels.wgsl"),
             ),
             ("totals", shader!($samples, "totals.wgsl")),
             (
                 "matrix",
                 frame_shader!(
                     "shared/write.wgsl",
+                    "shared/texels.wgsl",
                     "shared/marks.wgsl",
                     $($codes,)*
                     $($curves,)*
