@@ -1,5 +1,5 @@
 //! Measure and apply on the CPU: 1080p NV12 in place, by content, curve and threads; other formats and sizes on
-//! natural content. Throughput is in bytes of the frame.
+//! natural content. Throughput is in bytes of the frame. And what deciding on a frame takes.
 
 #[path = "../tests/common/mod.rs"]
 mod common;
@@ -7,7 +7,11 @@ mod common;
 use autolevels::backend::Backend;
 use autolevels::cpu::{Cpu, Path};
 use autolevels::frame::{Format, FrameInfo, LumaWeights, Range};
+use autolevels::grid::Grid;
+use autolevels::levels::Levels;
 use autolevels::levels::curves::{Curves, Of};
+use autolevels::levels::statistics::Statistics;
+use autolevels::settings::{Mode, Settings};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 use common::frames::{Content, TestFrame};
@@ -109,10 +113,37 @@ fn channels(criterion: &mut Criterion) {
     }
 }
 
+/// What is decided on each frame, by mode and by size: the noise of small pictures leaves more to explain.
+fn decide(criterion: &mut Criterion) {
+    for size in [(640, 360), HD, (3840, 2160)] {
+        let info = info(Format::Nv12, size);
+        let mut group = criterion.benchmark_group(format!("{info}, decide"));
+        let mut cpu = Cpu::with(&info, 1, Path::best(), 1);
+        let statistics = [1, 2].map(|seed| {
+            let mut statistics = Statistics::empty(info.range.bins(), Grid::new(&info).chunks());
+            let mut frame = TestFrame::new(&info, Content::Natural, seed, 0);
+            let measured = cpu.measure(0, &mut frame).and_then(|()| cpu.statistics(0, &mut statistics));
+            measured.expect("test frames hold what their description says");
+            statistics
+        });
+        for mode in [Mode::Stretch, Mode::Equalize] {
+            let settings = Settings { mode, ..Settings::default() };
+            let (mut levels, mut frame) = (Levels::new(&info), 0);
+            group.bench_function(mode.name(), |bencher| {
+                bencher.iter(|| {
+                    frame += 1;
+                    levels.decide(&statistics[frame % 2], &settings, Some(frame as f64 * 0.04)).report.gain
+                });
+            });
+        }
+        group.finish();
+    }
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).warm_up_time(std::time::Duration::from_millis(300))
         .measurement_time(std::time::Duration::from_secs(1));
-    targets = contents, paths, formats_and_sizes, channels
+    targets = contents, paths, formats_and_sizes, channels, decide
 }
 criterion_main!(benches);

@@ -585,14 +585,17 @@ fn equalize_and_midtone_come_on_top_of_each_channels_line() {
     }
 }
 
-/// Share of the pixels of a hazy picture of pure colours that leave RGB by more than rounding does.
+/// A hazy picture of pure colours of every hue and value.
+fn pure_colours(x: usize, y: usize) -> [f64; 3] {
+    let (hue, value) = (6.0 * x as f64 / WIDTH as f64, (y as f64 + 0.5) / HEIGHT as f64);
+    let pure = |shift: f64| (2.0 - ((hue - shift + 3.0).rem_euclid(6.0) - 3.0).abs()).clamp(0.0, 1.0);
+    [0.0, 2.0, 4.0].map(|shift| 0.25 + 0.45 * value * pure(shift))
+}
+
+/// Share of the pixels of such a picture that leave RGB by more than rounding does.
 fn outside(settings: &Settings) -> f64 {
     let mut show = Show::new(Format::Y444, settings);
-    let frame = show.frame(|x, y| {
-        let (hue, value) = (6.0 * x as f64 / WIDTH as f64, (y as f64 + 0.5) / HEIGHT as f64);
-        let pure = |shift: f64| (2.0 - ((hue - shift + 3.0).rem_euclid(6.0) - 3.0).abs()).clamp(0.0, 1.0);
-        [0.0, 2.0, 4.0].map(|shift| 0.25 + 0.45 * value * pure(shift))
-    });
+    let frame = show.frame(pure_colours);
     let (span, _, _) = scale(&show.info);
     let leaves = |i: &usize| {
         let rgb = pixel(&show.info, &frame, (i % WIDTH, i / WIDTH), true);
@@ -613,5 +616,23 @@ fn no_colour_leaves_rgb_where_channels_have_curves_of_their_own() {
                 assert!(own < 0.005, "{mode:?}, midtone {midtone}, independence {independence}: {own}");
             }
         }
+    }
+}
+
+#[test]
+fn a_little_independence_changes_little_in_a_stretch() {
+    for format in [Format::Y444, Format::Rgb] {
+        // What is beyond black and white is shown as these.
+        let shown = [0.0, 0.02].map(|independence| {
+            let mut show = Show::new(format, &independent(independence));
+            let frame = show.frame(pure_colours);
+            let (black, white) = (f64::from(show.info.range.black), f64::from(show.info.range.white));
+            let at = |i: usize| pixel(&show.info, &frame, (i % WIDTH, i / WIDTH), true);
+            (0..WIDTH * HEIGHT).flat_map(|i| at(i).map(|value| value.clamp(black, white))).collect::<Vec<f64>>()
+        });
+        let off: Vec<f64> = shown[0].iter().zip(&shown[1]).map(|(none, little)| (none - little).abs()).collect();
+        let mean = off.iter().sum::<f64>() / off.len() as f64;
+        let jumped = off.iter().filter(|off| **off > 3.0).count() as f64 / off.len() as f64;
+        assert!(mean < 0.7 && jumped < 0.005, "{format:?}: {mean} codes, {jumped} of the picture jump");
     }
 }
