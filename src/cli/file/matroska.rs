@@ -108,6 +108,21 @@ struct Head {
     length: Option<u64>,
 }
 
+impl Head {
+    /// Whether an element of its kind can be so long.
+    fn is_plausible(&self) -> bool {
+        match (self.id, self.length) {
+            // Numbers: a cluster's time and positions.
+            (0xe7 | 0xa7 | 0xab, length) => length.is_some_and(|length| length <= 8),
+            // A checksum.
+            (0xbf, length) => length == Some(4),
+            // A block: its track, time and flags at least.
+            (0xa3 | 0xa0 | 0xaf, length) => length.is_some_and(|length| length >= 4),
+            _ => true,
+        }
+    }
+}
+
 /// The chain of elements of a file, as far as it was followed.
 struct Chain<R> {
     file: BufReader<R>,
@@ -158,6 +173,9 @@ impl<R: Read + Seek> Chain<R> {
         let Some(head) = self.head(self.position)? else { return Ok(false) };
         let content = self.position + head.bytes;
         let end = head.length.map(|length| content.saturating_add(length));
+        if !head.is_plausible() {
+            return Ok(false);
+        }
         let next = match (head.id, end) {
             (CLUSTER | SEGMENT, end) => {
                 self.limit = end.map_or(self.length, |end| end.min(self.length));
@@ -205,7 +223,7 @@ impl<R: Read + Seek> Chain<R> {
     fn is_known(&mut self, position: u64) -> io::Result<bool> {
         let known =
             |id| [SEGMENT, CLUSTER, EBML, VOID].contains(&id) || OF_SEGMENT.contains(&id) || OF_CLUSTER.contains(&id);
-        Ok(position == self.length || self.head(position)?.is_some_and(|head| known(head.id)))
+        Ok(position == self.length || self.head(position)?.is_some_and(|head| known(head.id) && head.is_plausible()))
     }
 
     /// The head of an element. None if there is none.

@@ -287,6 +287,10 @@ impl Running {
                 }
             }
             match message.as_ref().map(|message| message.view()) {
+                // A demuxer that gives up says so, and ends its streams.
+                Some(gst::MessageView::Error(error)) if is_of_demuxer(error) && self.bridge.progress().frames > 0 => {
+                    reporter.note(&trouble.explain(error).to_string());
+                }
                 Some(gst::MessageView::Error(error)) => return Err(trouble.explain(error)),
                 Some(gst::MessageView::Warning(warning)) if warnings < WARNINGS => {
                     warnings += 1;
@@ -397,6 +401,14 @@ impl Running {
         }
         Ok(())
     }
+}
+
+/// Whether a file's container is what is wrong.
+fn is_of_demuxer(error: &gst::message::Error) -> bool {
+    let element = error.src().and_then(|source| source.downcast_ref::<gst::Element>());
+    let class =
+        element.and_then(|element| element.metadata(gst::ELEMENT_METADATA_KLASS).map(|class| class.contains("Demux")));
+    class == Some(true)
 }
 
 /// Whether this is the sink's word, forwarded by the pipeline, that everything is written.
