@@ -3,7 +3,7 @@
 //! They say what each loop computes, and are the fallback everywhere. Where a processor has more than the least
 //! of its architecture, they are compiled for it, or written out with the same results ([`super::x86`]).
 
-pub use super::deep::{deep_bins, deep_count, deep_find_blind, deep_tables, deep_weigh};
+pub use super::deep::{deep_add, deep_count, deep_find_blind, deep_tables, deep_weigh};
 pub use super::matrix::mix;
 
 /// What the inner loops are compiled for.
@@ -154,14 +154,6 @@ pub fn find_blind(row: &[u8], alpha: usize, luma: &mut [u8], blind: &mut [u8]) -
 pub fn add(row: &[u8], columns: &mut [u16]) {
     for (column, sample) in columns.iter_mut().zip(row) {
         *column = column.wrapping_add(u16::from(*sample));
-    }
-}
-
-/// The same of samples of 16 bits.
-#[inline(always)]
-pub fn add_words(row: &[u16], columns: &mut [u16]) {
-    for (column, sample) in columns.iter_mut().zip(row) {
-        *column = column.wrapping_add(*sample);
     }
 }
 
