@@ -12,6 +12,8 @@ mod dither;
 mod histogram;
 mod kernels;
 mod matrix;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod overlay;
 pub(crate) mod pool;
 mod sites;
