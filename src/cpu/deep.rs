@@ -1,12 +1,13 @@
 //! The inner loops for samples of 16 bits, and the tables that they look codes up in.
 //!
-//! Codes of more than 8 bits are looked up one by one: a table of them is too long for shuffles. Each curve is
-//! written out for every code first, so that a sample costs no more at 12 or 16 bits than at 10.
+//! Codes of more than 8 bits are looked up one by one, unless their curve is a line: a table of them is too long for
+//! shuffles. Each curve is written out for every code first, so that a look-up costs no more at 12 or 16 bits than at 10.
 
 use crate::frame::{MOST_BINS, Packing};
 use crate::levels::curves::Curves;
 
 use super::kernels::RgbPixel;
+use super::line::Line;
 
 /// Bytes of a sample.
 pub const SAMPLE: usize = 2;
@@ -100,18 +101,23 @@ fn bin(sample: [u8; SAMPLE], shift: u32) -> u16 {
 pub struct DeepCurves {
     packing: Packing,
     outputs: [Vec<u16>; 3],
+    /// Those of the curves that are lines.
+    lines: [Option<Line>; 3],
 }
 
 impl DeepCurves {
     pub fn new(packing: Packing) -> DeepCurves {
         let none = || vec![0; 1 << packing.depth];
-        DeepCurves { packing, outputs: [none(), none(), none()] }
+        DeepCurves { packing, outputs: [none(), none(), none()], lines: [None; 3] }
     }
 
     /// Writes one of the curves out.
     pub fn fill(&mut self, curves: &Curves, curve: usize) {
         let outputs = &mut self.outputs[curve];
         curves.expand(curve, outputs);
+        let line = &mut self.lines[curve];
+        // A line is mostly that of the frame before.
+        *line = line.filter(|line| line.has(outputs)).or_else(|| Line::find(outputs));
         if self.packing.shift > 0 {
             outputs.iter_mut().for_each(|out| *out <<= self.packing.shift);
         }
@@ -128,7 +134,13 @@ pub struct DeepLookup<'a> {
 /// Looks each sample up in its lane's curve. The bits around a code stay.
 #[inline(always)]
 pub fn deep_tables(row: &mut [u8], lookup: &DeepLookup) {
-    match lookup.curves.packing.depth {
+    let DeepCurves { packing, lines, .. } = lookup.curves;
+    if let Some(Some(line)) = lines.get(lookup.lanes[0])
+        && lookup.lanes == [lookup.lanes[0]; GROUP]
+    {
+        return line.change(row, *packing);
+    }
+    match packing.depth {
         10 => look_up::<{ 1 << 10 }>(row, lookup),
         12 => look_up::<{ 1 << 12 }>(row, lookup),
         _ => look_up::<{ 1 << 16 }>(row, lookup),
@@ -138,7 +150,7 @@ pub fn deep_tables(row: &mut [u8], lookup: &DeepLookup) {
 /// The same, of so many codes.
 #[inline(always)]
 fn look_up<const CODES: usize>(row: &mut [u8], lookup: &DeepLookup) {
-    let DeepCurves { packing, outputs } = lookup.curves;
+    let DeepCurves { packing, outputs, .. } = lookup.curves;
     let tables: [Option<&[u16; CODES]>; GROUP] =
         lookup.lanes.map(|lane| outputs.get(lane).and_then(|outputs| outputs.first_chunk()));
     // Formats whose lanes share a table are most of them.

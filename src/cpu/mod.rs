@@ -11,6 +11,7 @@ mod deep;
 mod dither;
 mod histogram;
 mod kernels;
+mod line;
 mod matrix;
 #[cfg(target_arch = "aarch64")]
 mod neon;
