@@ -1,6 +1,7 @@
 //! `autolevels file`: levels a video file.
 
 mod audio;
+mod backlog;
 mod batch;
 mod caps;
 mod chapters;

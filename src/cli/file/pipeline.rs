@@ -21,6 +21,7 @@ use gst::prelude::*;
 
 use super::super::interrupt::Interrupts;
 use super::super::progress::Reporter;
+use super::backlog::Backlog;
 use super::caps;
 use super::containers::Container;
 use super::cut::Cut;
@@ -155,10 +156,12 @@ struct Running {
     written: Written,
     words: Receiver<Word>,
     cut: Cut,
+    backlog: Backlog,
     /// Length of the input, once it is known.
     duration: Cell<Option<Duration>>,
     /// Nothing happens in it any more.
     hangs: Cell<bool>,
+    sink: gst::Element,
 }
 
 impl Drop for Running {
@@ -221,6 +224,8 @@ impl Running {
             _ => {}
         }
         let cut = Cut::default();
+        let into_encoder = encoder[converter.len()].static_pad("sink").context("the encoder has no input")?;
+        let backlog = Backlog::watch(&into_encoder, &pad, &cut);
         let written = Written::default();
         written.count(&pad);
         let streams = Arc::new(Streams {
@@ -235,7 +240,7 @@ impl Running {
         let losses = Losses::default();
         attach_source(job, &pipeline, &streams, &losses)?;
         let (duration, hangs) = (Cell::new(None), Cell::new(false));
-        let running = Running { pipeline, bridge, pictures, streams, losses, written, words, cut, duration, hangs };
+        let running = Running { pipeline, bridge, pictures, streams, losses, written, words, cut, backlog, duration, hangs, sink };
         // Why it fails is on the bus.
         let _ = running.pipeline.set_state(gst::State::Playing);
         Ok(running)
@@ -286,12 +291,14 @@ impl Running {
                     if !finishing {
                         finishing = true;
                         reporter.note("finishing the file; interrupt again to stop at once");
+                        self.backlog.hurry();
                         let cut = self.cut.clone();
                         self.bridge.finish(move |end| cut.set(end));
                     }
                 }
                 _ => return Ok(Ended::Stopped),
             }
+            self.backlog.look();
             let activity = [progress.frames, self.written.frames(), self.written.end().as_nanos() as u64];
             if let Some(idle) = watchdog.look(activity, to_duration(TICK)).filter(|_| !job.is_piped()) {
                 self.hangs.set(true);
@@ -303,7 +310,7 @@ impl Running {
             }
             reporter.progress(progress.frames, progress.position, self.duration.get());
         }
-        self.pipeline.set_state(gst::State::Null).context("the pipeline does not stop")?;
+        self.close()?;
         // The last bytes are written when the file is closed.
         while let Some(message) = bus.pop() {
             if let gst::MessageView::Error(error) = message.view() {
@@ -311,7 +318,24 @@ impl Running {
             }
         }
         self.check(job, reporter, finishing)?;
-        Ok(Ended::Complete(Box::new(Summary::new(self.bridge.progress(), reporter, finishing))))
+        let mut progress = self.bridge.progress();
+        if self.backlog.is_short() {
+            (progress.frames, progress.position) = (self.written.frames(), Some(self.written.end()));
+        }
+        Ok(Ended::Complete(Box::new(Summary::new(progress, reporter, finishing))))
+    }
+
+    /// Closes the file.
+    fn close(&self) -> anyhow::Result<()> {
+        if self.backlog.is_short() {
+            // An encoder is not to be stopped before it has encoded all that it holds back: only the file is closed.
+            self.hangs.set(true);
+            self.sink.set_locked_state(true);
+            self.sink.set_state(gst::State::Null).context("the file cannot be closed")?;
+        } else {
+            self.pipeline.set_state(gst::State::Null).context("the pipeline does not stop")?;
+        }
+        Ok(())
     }
 
     /// Whether all that went in came out, and whether all of the input could be read.
@@ -322,7 +346,7 @@ impl Running {
             bail!("no frame of {input} could be decoded: the file is damaged");
         }
         let written = self.written.frames();
-        if written < frames {
+        if written < frames && !self.backlog.is_short() {
             let encoder = job.encoder.name();
             bail!("{encoder} lost {} of {frames} frames of {input}; choose another --encoder", frames - written);
         }
