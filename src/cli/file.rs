@@ -9,6 +9,7 @@ mod containers;
 mod cut;
 mod encoders;
 mod losses;
+mod matroska;
 mod output;
 mod pictures;
 mod pipeline;

@@ -27,6 +27,7 @@ use super::containers::Container;
 use super::cut::Cut;
 use super::encoders::VideoEncoder;
 use super::losses::Losses;
+use super::matroska::Mended;
 use super::pictures::{self, Pictures};
 use super::raw::{self, RawVideo};
 use super::streams::{Streams, Word};
@@ -113,7 +114,12 @@ fn sink(job: &Job) -> anyhow::Result<gst::Element> {
 }
 
 /// Reads and decodes the input, and links what is found.
-fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>, losses: &Losses) -> anyhow::Result<()> {
+fn attach_source(
+    job: &Job,
+    pipeline: &gst::Pipeline,
+    streams: &Arc<Streams>,
+    losses: &Losses,
+) -> anyhow::Result<Option<Mended>> {
     let source = if is_pipe(job.input) {
         make("fdsrc")?
     } else {
@@ -128,14 +134,17 @@ fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>, lo
         source.link(&parser)?;
         let pictures = streams.pictures.upgrade().context("the pipeline is gone")?;
         parser.static_pad("src").context("a parser has an output")?.link(&pictures)?;
-        return Ok(());
+        return Ok(None);
     }
     let pictures = streams.pictures.upgrade().context("the pipeline is gone")?;
-    if is_pipe(job.input) {
-        y4m::read_stream(&source.static_pad("src").context("a source has an output")?, &pictures);
+    let output = source.static_pad("src").context("a source has an output")?;
+    let mended = if is_pipe(job.input) {
+        y4m::read_stream(&output, &pictures);
+        None
     } else {
         y4m::read_file(job.input, &pictures);
-    }
+        Mended::watch(job.input, &output)
+    };
     let decoder = make("decodebin")?;
     pipeline.add(&decoder)?;
     source.link(&decoder)?;
@@ -144,7 +153,7 @@ fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>, lo
     losses.watch(&decoder);
     let linker = streams.clone();
     decoder.connect_no_more_pads(move |decoder| linker.link(decoder));
-    Ok(())
+    Ok(mended)
 }
 
 struct Running {
@@ -153,6 +162,7 @@ struct Running {
     pictures: Pictures,
     streams: Arc<Streams>,
     losses: Losses,
+    mended: Option<Mended>,
     written: Written,
     words: Receiver<Word>,
     cut: Cut,
@@ -238,9 +248,23 @@ impl Running {
             words: sender,
         });
         let losses = Losses::default();
-        attach_source(job, &pipeline, &streams, &losses)?;
+        let mended = attach_source(job, &pipeline, &streams, &losses)?;
         let (duration, hangs) = (Cell::new(None), Cell::new(false));
-        let running = Running { pipeline, bridge, pictures, streams, losses, written, words, cut, backlog, duration, hangs, sink };
+        let running = Running {
+            pipeline,
+            bridge,
+            pictures,
+            streams,
+            losses,
+            mended,
+            written,
+            words,
+            cut,
+            backlog,
+            duration,
+            hangs,
+            sink,
+        };
         // Why it fails is on the bus.
         let _ = running.pipeline.set_state(gst::State::Playing);
         Ok(running)
@@ -357,6 +381,13 @@ impl Running {
             (lost, n) => {
                 reporter.note(&format!("{input} is damaged: {lost} frames could not be decoded, {n} others not whole"));
             }
+        }
+        if let Some((bytes, share)) = self.mended.as_ref().and_then(Mended::lost) {
+            let time = self
+                .duration
+                .get()
+                .map_or(String::new(), |whole| format!(", about {:.1} s", whole.as_secs_f64() * share));
+            reporter.note(&format!("{input} is damaged: {bytes} bytes of it{time}, are no video and were passed over"));
         }
         let (reached, whole) = (self.written.end().as_secs_f64(), self.duration.get());
         if let Some(whole) = whole.filter(|_| !interrupted).map(|whole| whole.as_secs_f64())
