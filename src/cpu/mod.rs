@@ -11,7 +11,10 @@ mod deep;
 mod dither;
 mod histogram;
 mod kernels;
+mod line;
 mod matrix;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod overlay;
 pub(crate) mod pool;
 mod sites;
