@@ -116,7 +116,8 @@ impl Gpu {
 
     fn new(info: &AdapterInfo, adapter: &wgpu::Adapter, sharing: Sharing) -> Result<Gpu, BackendError> {
         let mappable = info.mappable && sharing != Sharing::Copied;
-        let features = if mappable { wgpu::Features::MAPPABLE_PRIMARY_BUFFERS } else { wgpu::Features::empty() };
+        let mut features = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
+        features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, mappable);
         let limits = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("autolevels"),
