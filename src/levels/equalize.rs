@@ -5,7 +5,7 @@
 //! slope bounded; what is cut off is put back evenly over the whole span.
 
 use super::look::QUANTILES;
-use super::points::interpolate;
+use super::points::Walk;
 use super::stretch::Ends;
 use super::tone::most_slope;
 
@@ -41,13 +41,13 @@ impl Warp {
         levels[QUANTILES + 1] = ends.white.max(level);
         shares[QUANTILES + 1] = 1.0;
 
-        let share_below = |step: usize| match step {
-            0 => 0.0,
+        let mut walks = [-1.0, -0.5, 0.0, 0.5, 1.0].map(|offset| (offset, Walk::default()));
+        let mut share_below = |step: usize| match step {
             STEPS => 1.0,
             _ => {
                 let level = ends.at(step as f64 / STEPS as f64);
-                let at = |offset: f64| interpolate(level + offset * SMEAR, &levels, &shares);
-                (at(-1.0) + at(-0.5) + at(0.0) + at(0.5) + at(1.0)) / 5.0
+                let at = |(offset, walk): &mut (f64, Walk)| walk.interpolate(level + *offset * SMEAR, &levels, &shares);
+                walks.iter_mut().map(at).sum::<f64>() / 5.0
             }
         };
         let mut slopes = [0.0; STEPS];
@@ -83,11 +83,41 @@ impl Warp {
 
 /// What must be added to slopes of mean one, so that their mean stays one when they are cut at `most`.
 fn lift(slopes: &[f64; STEPS], most: f64) -> f64 {
-    let mean = |lift: f64| slopes.iter().map(|slope| (slope + lift).min(most)).sum::<f64>() / STEPS as f64;
-    let (mut low, mut high) = (0.0, most);
-    for _ in 0..30 {
-        let middle = (low + high) / 2.0;
-        if mean(middle) < 1.0 { low = middle } else { high = middle }
+    let mut sorted = *slopes;
+    sorted.sort_unstable_by(f64::total_cmp);
+    // With so many of the steepest cut, the rest must make up for it.
+    let mut rest: f64 = sorted.iter().sum();
+    for cut in 0..STEPS {
+        let kept = STEPS - cut;
+        let lift = (STEPS as f64 - cut as f64 * most - rest) / kept as f64;
+        if sorted[kept - 1] + lift <= most {
+            return lift.max(0.0);
+        }
+        rest -= sorted[kept - 1];
     }
-    high
+    most
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_cut_off_is_put_back_evenly() {
+        for (most, steep) in [(2.5, 1), (2.5, 10), (1.0, 5), (1.2, 63), (1.5, 0)] {
+            let high = if steep > 0 { (STEPS as f64 - 0.3 * (STEPS - steep) as f64) / steep as f64 } else { 1.0 };
+            let slopes = std::array::from_fn(|i| {
+                if (i * 7) % STEPS < steep {
+                    high
+                } else if steep > 0 {
+                    0.3
+                } else {
+                    1.0
+                }
+            });
+            let lift = lift(&slopes, most);
+            let mean = slopes.iter().map(|slope| (slope + lift).min(most)).sum::<f64>() / STEPS as f64;
+            assert!(lift >= 0.0 && (mean - 1.0).abs() < 1e-9, "{most}, {steep}: {mean} with {lift}");
+        }
+    }
 }

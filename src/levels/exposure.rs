@@ -8,7 +8,8 @@
 //! exposure (brightness constancy: a shift changes a chunk by its gradient), and so has "nothing changed".
 
 use super::look::{Look, OUTLINE_LEN};
-use super::normal::{LANES, Lanes, Normal};
+use super::normal::{Column, Normal, sum, sum2, sum3};
+use super::pairs::Pairs;
 use super::smoothstep;
 use super::stretch::Ends;
 
@@ -22,7 +23,7 @@ const PIVOT: f64 = 0.087;
 const OUTLINE_WEIGHT: f64 = 0.5;
 /// Rounds of reweighting, and the factor by which the scale of what is an outlier shrinks in each.
 const ROUNDS: usize = 8;
-/// Rounds at the end that look at all chunks; those before look at one group in [`COARSE`].
+/// Rounds at the end that look at all chunks; those before look at a sample, one group in [`COARSE`].
 const FINE_ROUNDS: usize = 2;
 /// Coarse rounds of a fit that starts from one that is good already.
 const AGAIN_ROUNDS: usize = 4;
@@ -31,6 +32,8 @@ const COARSE: usize = 3;
 const MANY: usize = 60;
 /// A round that moves no chunk by more than about so many codes is the last of its kind.
 const SETTLED: f64 = 0.01;
+/// Starts that are nearer than this to each other, in about as many codes, lead to the same end.
+const NEAR: f64 = 0.1;
 /// A start that explains this share of the picture makes the other starts needless.
 const PLENTY: f64 = 0.9;
 const SHRINK: f64 = 0.65;
@@ -42,8 +45,6 @@ const MOVING: (f64, f64) = (0.015, 0.12);
 const SCALES: std::ops::RangeInclusive<f64> = 0.2..=5.0;
 /// How much of the picture a change of exposure must explain at all: below the first it is chance.
 const CHANCE: (f64, f64) = (0.04, 0.12);
-/// Chunks whose mean lies as far as this from the ends of the range count in full.
-const CLEAR: f64 = 1.5;
 /// Levels as near as this to white count as clipped: noise is on top of what was clipped.
 const CLIPPED: f64 = 1.0;
 /// A mean absolute deviation times this estimates the standard deviation (normal distribution, median).
@@ -74,22 +75,31 @@ struct Model {
 impl Model {
     const UNCHANGED: Model = Model { exposure: Exposure::UNCHANGED, shift: [0.0; 2] };
 
-    /// How well the model explains some chunks, with deviations of `sigma` at most.
+    /// The change of each chunk that the model leaves.
     #[inline]
-    fn explains(&self, points: &Points, centre: f64, sigma: f64) -> Lanes {
-        let tightness = (1.0 / sigma) as f32;
+    fn leaves<'a>(&self, pairs: &'a Pairs) -> impl Iterator<Item = f32> + 'a {
+        let centre = pairs.centre;
         // What is added to the change that no change would be.
         let (scale, offset) = ((self.exposure.scale - 1.0) as f32, (self.exposure.at(centre) - centre) as f32);
         let [right, down] = self.shift.map(|shift| shift as f32);
-        let mut explains = [0.0; LANES];
-        for (lane, explains) in explains.iter_mut().enumerate() {
-            let expected = scale * points.before[lane] + offset;
-            let shifted = right * points.right[lane] + down * points.down[lane];
-            let deviation = (points.change[lane] - expected - shifted) * tightness;
-            let weight = 1.0 / (1.0 + deviation * deviation);
-            *explains = weight * weight;
+        let shifts = pairs.right.iter().zip(&pairs.down);
+        pairs
+            .before
+            .iter()
+            .zip(&pairs.change)
+            .zip(shifts)
+            .map(move |((before, change), (x, y))| change - (scale * before + offset) - (right * x + down * y))
+    }
+
+    /// Writes down how much each chunk is to be trusted: its weight, times how well the model explains it where
+    /// deviations are of `sigma` at most.
+    fn trusts(&self, pairs: &Pairs, sigma: f64, trusts: &mut [f32]) {
+        let tightness = (1.0 / sigma) as f32;
+        for ((trust, weight), left) in trusts.iter_mut().zip(&pairs.weight).zip(self.leaves(pairs)) {
+            let deviation = left * tightness;
+            let explains = 1.0 / (1.0 + deviation * deviation);
+            *trust = explains * explains * weight;
         }
-        explains
     }
 
     /// About how far apart two models put a chunk, in codes.
@@ -98,19 +108,6 @@ impl Model {
         let moved = |i: usize| (self.shift[i] - other.shift[i]).abs();
         32.0 * (a.scale - b.scale).abs() + (a.at(centre) - b.at(centre)).abs() + 8.0 * (moved(0) + moved(1))
     }
-}
-
-/// Chunks that count, some at a time; those that fill up the last have no weight.
-#[derive(Clone, Copy, Debug, Default)]
-struct Points {
-    /// Levels before, less [`Fitter::centre`], which is where single precision is finest.
-    before: Lanes,
-    /// Levels now, less those before.
-    change: Lanes,
-    /// How much the level changes from chunk to chunk, to the right and down.
-    right: Lanes,
-    down: Lanes,
-    weight: Lanes,
 }
 
 /// An exposure, how well it explains a frame, and what it leaves.
@@ -124,48 +121,65 @@ pub struct Fit {
 }
 
 /// Fits exposures; keeps its working memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Fitter {
     /// Chunks in a row.
     across: usize,
-    /// The mean level of the frame before.
-    centre: f64,
-    points: Vec<Points>,
-    deviations: Vec<f64>,
+    pairs: Pairs,
+    /// Some of the pairs, for rounds that need not look at all.
+    sample: Pairs,
+    trusts: Vec<f32>,
+    /// Deviations are positive, so that their bits are ordered as they are.
+    deviations: Vec<u64>,
 }
 
 impl Fitter {
     /// A fitter for grids with so many chunks `across`.
     pub fn new(across: usize) -> Fitter {
-        Fitter { across: across.max(1), centre: 0.0, points: Vec::new(), deviations: Vec::new() }
+        Fitter { across: across.max(1), ..Fitter::default() }
     }
 
     /// Fits the change from one frame to another. `black` is the level that is taken for black before.
     /// `alertness` tells how much exposure was on the move of late, 0 to 1.
     pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends, alertness: f64) -> Fit {
-        self.gather(before, now, nominal);
-        let total: f64 = self.points.iter().flat_map(|points| points.weight).map(f64::from).sum();
-        let score = |fitter: &Fitter, model: Model| (fitter.score(model, total, before, now, nominal), model);
+        let Fitter { pairs, sample, trusts, .. } = self;
+        pairs.gather(before, now, self.across, nominal);
+        trusts.resize(pairs.weight.len(), 0.0);
+        let total = sum(&pairs.weight);
+        let mut scorer = Scorer { pairs, total, outlines: (&before.outline, &now.outline), nominal, trusts };
         let better = |a: (f64, Model), b: (f64, Model)| if b.0 > a.0 { b } else { a };
-        let mut unchanged = score(self, Model::UNCHANGED);
+        let mut unchanged = scorer.score(Model::UNCHANGED);
         let mut best = unchanged;
         if total > 0.0 && unchanged.0 < (1.0 - MOVING.0) * (1.0 + OUTLINE_WEIGHT) {
-            let refinement = Refinement { points: &self.points, centre: self.centre, total, black };
+            let every = if pairs.groups() >= MANY { COARSE } else { 1 };
+            sample.sample(pairs, every);
+            let refinement = Refinement { pairs, sample, every, total, black };
             let starts = [
-                self.least_squares().map(|start| (start, 2.0 * self.spread(start, total))),
+                least_squares(pairs).map(|start| (start, 2.0 * spread(start, pairs, total))),
                 Some((from_ends(before, now), 4.0 * SIGMA)),
                 Some((Exposure::UNCHANGED, 2.0 * SIGMA)),
             ];
+            let mut last: Option<Model> = None;
             for (exposure, sigma) in starts.into_iter().flatten() {
                 if best.0 > PLENTY * (1.0 + OUTLINE_WEIGHT) {
                     break;
                 }
                 let start = Model { exposure, shift: [0.0; 2] };
-                best = better(best, score(self, refinement.exposure(start, sigma)));
+                // The way from there leads to what was found already.
+                if last.is_some_and(|last| last.differs(&start, pairs.centre) < NEAR) {
+                    continue;
+                }
+                let found = refinement.exposure(start, sigma, scorer.trusts);
+                best = better(best, scorer.score(found));
+                last = Some(found);
             }
-            unchanged = better(unchanged, score(self, refinement.shift()));
-            for start in [best.1, unchanged.1] {
-                best = better(best, score(self, refinement.both(start)));
+            let found = refinement.shift(scorer.trusts);
+            unchanged = better(unchanged, scorer.score(found));
+            let starts = [best.1, unchanged.1];
+            let apart = if starts[0].differs(&starts[1], pairs.centre) < NEAR { 1 } else { 2 };
+            for start in &starts[..apart] {
+                let found = refinement.both(*start, scorer.trusts);
+                best = better(best, scorer.score(found));
             }
         }
         let (score, Model { exposure, .. }) = best;
@@ -182,90 +196,6 @@ impl Fitter {
         Fit { exposure, confidence, residual }
     }
 
-    /// Collects the chunks that tell of exposure: those with votes, and away from the ends of the range, where
-    /// clipping and black bars hold them still.
-    fn gather(&mut self, before: &Look, now: &Look, nominal: Ends) {
-        self.points.clear();
-        self.centre = before.mean;
-        let inside = |lower: f64, upper: f64| {
-            let distance = (lower - nominal.black).min(nominal.white - upper);
-            if distance >= CLEAR { 1.0 } else { smoothstep(0.0, CLEAR, distance) }
-        };
-        let chunks = before.means.len().min(now.means.len());
-        let votes = |i: usize| before.weights[i].min(now.weights[i]);
-        // Slopes are of both frames together, as if half way between them.
-        let level = |i: usize| before.means[i] + now.means[i];
-        let slope = |left: Option<usize>, i: usize, right: Option<usize>| {
-            let left = left.filter(|left| votes(*left) > 0.0);
-            let right = right.filter(|right| *right < chunks && votes(*right) > 0.0);
-            let share = if left.is_some() && right.is_some() { 0.25 } else { 0.5 };
-            share * (level(right.unwrap_or(i)) - level(left.unwrap_or(i)))
-        };
-        let mut count = 0;
-        for i in 0..chunks {
-            let (x, y) = (before.means[i], now.means[i]);
-            let weight = votes(i) * inside(x.min(y), x.max(y));
-            if weight > 0.0 {
-                let column = i % self.across;
-                let across = slope((column > 0).then(|| i - 1), i, (column + 1 < self.across).then_some(i + 1));
-                let down = slope(i.checked_sub(self.across), i, Some(i + self.across));
-                if count % LANES == 0 {
-                    self.points.push(Points::default());
-                }
-                let points = self.points.last_mut().expect("the first point of each group pushes it");
-                let lane = count % LANES;
-                points.before[lane] = (x - before.mean) as f32;
-                points.change[lane] = (y - x) as f32;
-                points.right[lane] = across as f32;
-                points.down[lane] = down as f32;
-                points.weight[lane] = weight as f32;
-                count += 1;
-            }
-        }
-    }
-
-    /// The line of least squares through the chunks, if they differ enough to tell.
-    fn least_squares(&self) -> Option<Exposure> {
-        let mut sums = [[0.0; LANES]; 5];
-        for points in &self.points {
-            for lane in 0..LANES {
-                let weight = points.weight[lane];
-                let (before, change) = (points.before[lane], points.change[lane]);
-                let terms = [1.0, before, change, before * before, before * change];
-                sums.iter_mut().zip(terms).for_each(|(sum, term)| sum[lane] += weight * term);
-            }
-        }
-        let [w, x, y, xx, xy] = sums.map(|sum| sum.into_iter().map(f64::from).sum::<f64>());
-        let (x, y) = (x / w, y / w);
-        let (variance, covariance) = (xx / w - x * x, xy / w - x * y);
-        let scale = 1.0 + covariance / variance;
-        let before = x + self.centre;
-        (variance > 0.09).then_some(Exposure { scale, offset: before + y - scale * before })
-    }
-
-    /// Mean deviation of the chunks from an exposure, at least the [`SIGMA`] that is normal.
-    fn spread(&self, exposure: Exposure, total: f64) -> f64 {
-        let (scale, offset) = ((exposure.scale - 1.0) as f32, (exposure.at(self.centre) - self.centre) as f32);
-        let deviation = |points: &Points| -> f64 {
-            let deviation = |i: usize| (points.change[i] - scale * points.before[i] - offset).abs();
-            (0..LANES).map(|i| f64::from(points.weight[i] * deviation(i))).sum()
-        };
-        (self.points.iter().map(deviation).sum::<f64>() / total).max(SIGMA)
-    }
-
-    /// How much of the picture is explained: chunks, and the outline of the histogram.
-    fn score(&self, model: Model, total: f64, before: &Look, now: &Look, nominal: Ends) -> f64 {
-        let mut chunks = [0.0; LANES];
-        for points in &self.points {
-            let explains = model.explains(points, self.centre, SIGMA);
-            (0..LANES).for_each(|lane| chunks[lane] += points.weight[lane] * explains[lane]);
-        }
-        let level = |(x, y): (&f64, &f64)| explained((y - nominal.clamp(model.exposure.at(*x))) / SIGMA);
-        let outline: f64 = before.outline.iter().zip(&now.outline).map(level).sum();
-        let chunks: f64 = chunks.iter().map(|sum: &f32| f64::from(*sum)).sum();
-        chunks / total.max(f64::MIN_POSITIVE) + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64
-    }
-
     /// What the exposure, within what is plausible, leaves of the change of all chunks that voted.
     fn residual(&mut self, exposure: Exposure, before: &Look, now: &Look) -> f64 {
         let scale = exposure.scale.clamp(*SCALES.start(), *SCALES.end());
@@ -273,48 +203,86 @@ impl Fitter {
         let votes = |i: &usize| before.weights[*i].min(now.weights[*i]) > 0.0;
         let chunks = (0..before.means.len().min(now.means.len())).filter(votes);
         self.deviations.clear();
-        self.deviations.extend(chunks.map(|i| (now.means[i] - scale * before.means[i] - offset).abs()));
+        self.deviations.extend(chunks.map(|i| (now.means[i] - scale * before.means[i] - offset).abs().to_bits()));
         MAD * median(&mut self.deviations)
+    }
+}
+
+/// Scores models.
+struct Scorer<'a> {
+    pairs: &'a Pairs,
+    total: f64,
+    outlines: (&'a [f64; OUTLINE_LEN], &'a [f64; OUTLINE_LEN]),
+    nominal: Ends,
+    /// Working memory, as long as the pairs.
+    trusts: &'a mut [f32],
+}
+
+impl Scorer<'_> {
+    /// How much of the picture a model explains: chunks, and the outline of the histogram.
+    fn score(&mut self, model: Model) -> (f64, Model) {
+        model.trusts(self.pairs, SIGMA, self.trusts);
+        let level = |(x, y): (&f64, &f64)| explained((y - self.nominal.clamp(model.exposure.at(*x))) / SIGMA);
+        let outline: f64 = self.outlines.0.iter().zip(self.outlines.1).map(level).sum();
+        let chunks = sum(self.trusts) / self.total.max(f64::MIN_POSITIVE);
+        (chunks + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64, model)
     }
 }
 
 /// Geman–McClure reweighting with an ever stricter idea of what is an outlier.
 struct Refinement<'a> {
-    points: &'a [Points],
-    centre: f64,
+    pairs: &'a Pairs,
+    sample: &'a Pairs,
+    /// Of so many groups of pairs the sample has one.
+    every: usize,
     total: f64,
     black: f64,
 }
 
 impl Refinement<'_> {
     /// Exposure alone, for a start.
-    fn exposure(&self, start: Model, sigma: f64) -> Model {
-        let row = |points: &Points| [points.before, [1.0; LANES]];
+    fn exposure(&self, start: Model, sigma: f64, trusts: &mut [f32]) -> Model {
+        fn columns(pairs: &Pairs) -> [Column<'_>; 2] {
+            [Column::Of(&pairs.before), Column::One]
+        }
         let model = |[scale, change]: [f64; 2]| Model { exposure: self.around_centre(scale, change), shift: [0.0; 2] };
-        self.refine(start, sigma, (ROUNDS, 0), [RIDGE, 0.0], [self.black - self.centre, 1.0], row, model)
+        self.refine(
+            start,
+            sigma,
+            (ROUNDS, 0),
+            [RIDGE, 0.0],
+            [self.black - self.pairs.centre, 1.0],
+            columns,
+            model,
+            trusts,
+        )
     }
 
     /// A shift of the picture alone.
-    fn shift(&self) -> Model {
-        let row = |points: &Points| [points.right, points.down];
+    fn shift(&self, trusts: &mut [f32]) -> Model {
+        fn columns(pairs: &Pairs) -> [Column<'_>; 2] {
+            [Column::Of(&pairs.right), Column::Of(&pairs.down)]
+        }
         let model = |shift: [f64; 2]| Model { exposure: Exposure::UNCHANGED, shift };
-        self.refine(Model::UNCHANGED, 4.0 * SIGMA, (ROUNDS, 0), [RIDGE; 2], [0.0; 2], row, model)
+        self.refine(Model::UNCHANGED, 4.0 * SIGMA, (ROUNDS, 0), [RIDGE; 2], [0.0; 2], columns, model, trusts)
     }
 
     /// Exposure and shift together.
-    fn both(&self, start: Model) -> Model {
-        let row = |points: &Points| [points.right, points.down, points.before, [1.0; LANES]];
+    fn both(&self, start: Model, trusts: &mut [f32]) -> Model {
+        fn columns(pairs: &Pairs) -> [Column<'_>; 4] {
+            [Column::Of(&pairs.right), Column::Of(&pairs.down), Column::Of(&pairs.before), Column::One]
+        }
         let model = |[right, down, scale, change]: [f64; 4]| Model {
             exposure: self.around_centre(scale, change),
             shift: [right, down],
         };
-        let (ridge, pivot) = ([RIDGE, RIDGE, RIDGE, 0.0], [0.0, 0.0, self.black - self.centre, 1.0]);
-        self.refine(start, 4.0 * SIGMA, (AGAIN_ROUNDS, FINE_ROUNDS), ridge, pivot, row, model)
+        let (ridge, pivot) = ([RIDGE, RIDGE, RIDGE, 0.0], [0.0, 0.0, self.black - self.pairs.centre, 1.0]);
+        self.refine(start, 4.0 * SIGMA, (AGAIN_ROUNDS, FINE_ROUNDS), ridge, pivot, columns, model, trusts)
     }
 
     /// The exposure that changes the level at the centre by `change`, and others by `scale` for each code from it.
     fn around_centre(&self, scale: f64, change: f64) -> Exposure {
-        Exposure { scale: 1.0 + scale, offset: change - scale * self.centre }
+        Exposure { scale: 1.0 + scale, offset: change - scale * self.pairs.centre }
     }
 
     /// Rounds on some of the chunks, then on all. `ridge` is the pull of each unknown to 0, `pivot` the row that says that black stays black.
@@ -326,32 +294,25 @@ impl Refinement<'_> {
         (coarse, fine): (usize, usize),
         ridge: [f64; N],
         pivot: [f64; N],
-        row: impl Fn(&Points) -> [Lanes; N],
+        columns: impl Fn(&Pairs) -> [Column<'_>; N],
         model: impl Fn([f64; N]) -> Model,
+        trusts: &mut [f32],
     ) -> Model {
         let mut found = start;
-        let sparse = if self.points.len() >= MANY { COARSE } else { 1 };
         let mut round = 0;
         while round < coarse + fine {
             let is_coarse = round < coarse;
-            let step = if is_coarse { sparse } else { 1 };
-            let total = self.total / step as f64;
-            let mut normal = Normal::default();
-            let mut trusted = [0.0; LANES];
-            for points in self.points.iter().step_by(step) {
-                let mut weight = found.explains(points, self.centre, sigma);
-                for lane in 0..LANES {
-                    weight[lane] *= points.weight[lane];
-                    trusted[lane] += weight[lane];
-                }
-                normal.add(&row(points), &points.change, &weight);
-            }
-            let trusted: f64 = trusted.iter().map(|sum: &f32| f64::from(*sum)).sum();
+            let (pairs, every) = if is_coarse { (self.sample, self.every) } else { (self.pairs, 1) };
+            let total = self.total / every as f64;
+            let trusts = &mut trusts[..pairs.weight.len()];
+            found.trusts(pairs, sigma, trusts);
+            let mut normal = Normal::new(columns(pairs), &pairs.change, trusts);
+            let trusted = sum(trusts);
             normal.pull(ridge.map(|ridge| ridge * trusted));
             let trust = explained((self.black - found.exposure.at(self.black)) / sigma);
             normal.pin(pivot, PIVOT * total * trust);
             let better = model(normal.solve());
-            let is_settled = sigma <= SIGMA && better.differs(&found, self.centre) < SETTLED;
+            let is_settled = sigma <= SIGMA && better.differs(&found, self.pairs.centre) < SETTLED;
             found = better;
             sigma = (SHRINK * sigma).max(SIGMA);
             round = match (is_settled, is_coarse) {
@@ -362,6 +323,25 @@ impl Refinement<'_> {
         }
         found
     }
+}
+
+/// The line of least squares through the chunks, if they differ enough to tell.
+fn least_squares(pairs: &Pairs) -> Option<Exposure> {
+    let Pairs { before, change, weight, .. } = pairs;
+    let w = sum(weight);
+    let (x, y) = (sum2(weight, before) / w, sum2(weight, change) / w);
+    let variance = sum3(weight, before, before) / w - x * x;
+    let covariance = sum3(weight, before, change) / w - x * y;
+    let scale = 1.0 + covariance / variance;
+    let before = x + pairs.centre;
+    (variance > 0.09).then_some(Exposure { scale, offset: before + y - scale * before })
+}
+
+/// Mean deviation of the chunks from an exposure, at least the [`SIGMA`] that is normal.
+fn spread(exposure: Exposure, pairs: &Pairs, total: f64) -> f64 {
+    let left = Model { exposure, shift: [0.0; 2] }.leaves(pairs);
+    let sum: f64 = pairs.weight.iter().zip(left).map(|(weight, left)| f64::from(weight * left.abs())).sum();
+    (sum / total).max(SIGMA)
 }
 
 /// The exposure that takes the ends of the one histogram to those of the other.
@@ -395,10 +375,10 @@ fn ends_explained(exposure: Exposure, before: &Look, now: &Look, nominal: Ends) 
     smoothstep(0.0, 0.4, (moved - left) / f64::max(moved, 0.4))
 }
 
-fn median(values: &mut [f64]) -> f64 {
+fn median(values: &mut [u64]) -> f64 {
     if values.is_empty() {
         return 0.0;
     }
     let middle = values.len() / 2;
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+    f64::from_bits(*values.select_nth_unstable(middle).1)
 }

@@ -46,10 +46,8 @@ impl Look {
         unit: f64,
         clip: (f64, f64),
     ) {
-        self.outline = OUTLINE.map(|share| distribution.quantile(share));
-        for (i, level) in self.quantiles.iter_mut().enumerate() {
-            *level = distribution.quantile((i as f64 + 0.5) / QUANTILES as f64);
-        }
+        self.outline = distribution.quantiles(OUTLINE);
+        self.quantiles = distribution.quantiles(std::array::from_fn(|i| (i as f64 + 0.5) / QUANTILES as f64));
         self.ends = ends(distribution, clip);
         self.mean = distribution.mean();
         let fullest = chunks.iter().map(|chunk| chunk.count).max().unwrap_or(0).max(1);

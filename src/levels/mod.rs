@@ -18,6 +18,7 @@ pub mod framing;
 mod look;
 mod memory;
 mod normal;
+mod pairs;
 pub mod points;
 pub mod statistics;
 mod stretch;

@@ -72,6 +72,12 @@ impl Distribution {
         interpolate(share * self.total, &self.below, &self.levels)
     }
 
+    /// The same for ascending shares.
+    pub fn quantiles<const N: usize>(&self, shares: [f64; N]) -> [f64; N] {
+        let mut walk = Walk::default();
+        shares.map(|share| walk.interpolate(share * self.total, &self.below, &self.levels))
+    }
+
     /// The share of the pixels that lie below `level`.
     pub fn share_below(&self, level: f64) -> f64 {
         match (self.levels.first(), self.levels.last()) {
@@ -94,7 +100,28 @@ pub fn unit(range: &Range) -> f64 {
 
 /// The `ys` at `x`, linear between the ascending `xs` and constant beyond them; 0 if there are none.
 pub fn interpolate(x: f64, xs: &[f64], ys: &[f64]) -> f64 {
-    let after = xs.partition_point(|at| *at <= x);
+    between(x, xs.partition_point(|at| *at <= x), xs, ys)
+}
+
+/// Interpolates at ascending places, which is less work than to look for each.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Walk {
+    /// The first of the `xs` that lies after the last place.
+    after: usize,
+}
+
+impl Walk {
+    /// [`interpolate`] at `x`, which is no less than it was before; `xs` and `ys` are what they were.
+    pub fn interpolate(&mut self, x: f64, xs: &[f64], ys: &[f64]) -> f64 {
+        while xs.get(self.after).is_some_and(|at| *at <= x) {
+            self.after += 1;
+        }
+        between(x, self.after, xs, ys)
+    }
+}
+
+/// The `ys` at `x`, of which `after` tells the first of the `xs` that lies after it.
+fn between(x: f64, after: usize, xs: &[f64], ys: &[f64]) -> f64 {
     match (after.checked_sub(1), ys.get(after)) {
         (None, None) => 0.0,
         (None, Some(first)) => *first,
@@ -126,6 +153,14 @@ mod tests {
         assert_eq!((two.quantile(0.0), two.quantile(1.0)), (100.0, 102.0));
         assert_eq!(two.mean(), 101.0);
         assert_eq!((two.share_below(99.0), two.share_below(101.0), two.share_below(103.0)), (0.0, 0.5, 1.0));
+    }
+
+    #[test]
+    fn a_walk_finds_what_a_search_finds() {
+        let steps = distribution(&[(20, 3), (21, 50), (60, 1), (61, 9), (230, 7)], &Range::LIMITED);
+        let shares: [f64; 101] = std::array::from_fn(|i| i as f64 / 100.0);
+        assert_eq!(steps.quantiles(shares), shares.map(|share| steps.quantile(share)));
+        assert_eq!(Walk::default().interpolate(5.0, &[], &[]), 0.0);
     }
 
     #[test]
