@@ -4,6 +4,7 @@ use crate::frame::{MOST_BINS, Range};
 
 use super::dither::Dither;
 use super::points::unit;
+use super::tone::ColourGain;
 
 /// What the curves of a frame are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -137,12 +138,15 @@ impl Drawer {
     }
 
     /// Draws the gain of chroma around neutral.
-    pub fn chroma(&self, table: &mut [u16], gain: f64) {
+    pub fn chroma(&self, table: &mut [u16], gain: &ColourGain) {
         let unit = unit(&self.range);
         let top = self.range.neutral.saturating_mul(2).saturating_sub(self.range.black).min(self.range.max);
         let neutral = f64::from(self.range.neutral) / unit;
         let (low, high) = (f64::from(self.range.black) / unit, f64::from(top) / unit);
-        self.draw(table, (self.range.black, top), |x| (neutral + gain * (x - neutral)).max(low).min(high));
+        self.draw(table, (self.range.black, top), |x| {
+            let chroma = x - neutral;
+            (neutral + gain.at(chroma.abs() / (high - neutral)) * chroma).max(low).min(high)
+        });
     }
 
     fn draw(&self, table: &mut [u16], ends: (u16, u16), tone: impl Fn(f64) -> f64) {
@@ -186,10 +190,10 @@ mod tests {
 
     #[test]
     fn chroma_grows_around_neutral_within_its_range() {
-        let table = draw(1.0, |drawer, table| drawer.chroma(table, 2.0));
+        let table = draw(1.0, |drawer, table| drawer.chroma(table, &ColourGain { faint: 2.0, rich: 2.0, plain: 2.0 }));
         assert_eq!((table[128], table[138], table[100], table[16], table[240]), (128, 148, 72, 16, 240));
         assert_eq!((table[10], table[250]), (10, 250));
-        let table = draw(1.0, |drawer, table| drawer.chroma(table, 1.0));
+        let table = draw(1.0, |drawer, table| drawer.chroma(table, &ColourGain::NONE));
         assert!(table.iter().enumerate().all(|(code, out)| usize::from(*out) == code));
     }
 

@@ -40,7 +40,7 @@ use memory::{Change, Memory, Tuning};
 use points::{Distribution, unit};
 use statistics::Statistics;
 use stretch::{Ends, Line};
-use tone::Midtone;
+use tone::{ColourGain, Midtone};
 
 /// Seconds from one frame to the next where the timestamps do not tell.
 const USUAL_DELTA: f64 = 0.04;
@@ -296,8 +296,8 @@ impl Levels {
             third.clone_from(first);
         } else {
             let follows = settings.chroma == Chroma::Follow && has_chroma(&self.info);
-            let gain = tone::colour_gain(&memory.quantiles, &line, tuning.nominal, tone);
-            drawer.chroma(second, if follows { gain } else { 1.0 });
+            let gain = ColourGain::new(&memory.quantiles, &line, tuning.nominal, tone);
+            drawer.chroma(second, if follows { &gain } else { &ColourGain::NONE });
             third.clone_from(second);
         }
     }

@@ -7,6 +7,13 @@ use super::stretch::{Ends, Line};
 /// Largest slope: contrast against stretch's.
 const MOST: f64 = 2.5;
 
+/// Chroma, in shares of what there can be, that is faint and that is rich.
+const RICH: (f64, f64) = (0.2, 0.6);
+/// The share of the picture with the least room for colours that rich ones need not fit.
+const LITTLE: f64 = 0.2;
+/// The least gain of rich colours against that of faint ones: with less, richer ones would come out fainter.
+const HELD: f64 = 0.6;
+
 /// The most contrast that may be added to a stretch of that `gain`: the nearer it is to `max_gain`, the less.
 pub fn most_slope(gain: f64, max_gain: f64) -> f64 {
     1.0 + (MOST - 1.0) * (1.0 - smoothstep(0.4, 1.0, gain / max_gain))
@@ -40,17 +47,42 @@ impl Midtone {
     }
 }
 
-/// Gain for the colours that come with `tone`: that of `line`, as far as there is room for it. A colour whose luma
-/// the tone moves towards black or white beyond where the line puts it would leave RGB; the mean over the picture
-/// tells how much colours must be held back. They never become fainter than they came, unless the line makes them so.
-pub fn colour_gain(quantiles: &[f64; QUANTILES], line: &Line, nominal: Ends, tone: impl Fn(f64) -> f64) -> f64 {
-    let room = |level: &f64| {
-        let (plain, toned) = (nominal.clamp(line.at(*level)), nominal.clamp(tone(*level)));
-        let share = |toned: f64, plain: f64| if toned < plain { toned / plain } else { 1.0 };
-        share(toned - nominal.black, plain - nominal.black) * share(nominal.white - toned, nominal.white - plain)
-    };
-    let room = quantiles.iter().map(room).sum::<f64>() / QUANTILES as f64;
-    (line.gain * room).max(line.gain.min(1.0))
+/// Gain of chroma, which is less for rich colours.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ColourGain {
+    /// That of faint colours, and of the richest.
+    pub faint: f64,
+    pub rich: f64,
+    /// That of the line: after it, it shows how rich colours are.
+    pub plain: f64,
+}
+
+impl ColourGain {
+    /// Colours that stay as they are.
+    pub const NONE: ColourGain = ColourGain { faint: 1.0, rich: 1.0, plain: 1.0 };
+
+    /// The gain of chroma that lies so far from neutral, in shares of what there can be.
+    pub fn at(&self, chroma: f64) -> f64 {
+        self.faint + (self.rich - self.faint) * smoothstep(RICH.0, RICH.1, self.plain * chroma)
+    }
+
+    /// Gain for the colours that come with `tone`: that of `line`, as far as there is room for it. A colour whose luma
+    /// the tone moves towards black or white beyond where the line puts it would leave RGB. Faint colours are held back
+    /// as the mean over the picture tells, and never become fainter than they came, unless the line makes them so.
+    /// Rich ones lie at the surface of RGB, and are held back as is needed where there is little room.
+    pub fn new(quantiles: &[f64; QUANTILES], line: &Line, nominal: Ends, tone: impl Fn(f64) -> f64) -> ColourGain {
+        let room = |level: f64| {
+            let (plain, toned) = (nominal.clamp(line.at(level)), nominal.clamp(tone(level)));
+            let share = |toned: f64, plain: f64| if toned < plain { toned / plain } else { 1.0 };
+            share(toned - nominal.black, plain - nominal.black) * share(nominal.white - toned, nominal.white - plain)
+        };
+        let mut rooms = quantiles.map(room);
+        let mean = rooms.iter().sum::<f64>() / QUANTILES as f64;
+        let little = *rooms.select_nth_unstable_by((LITTLE * QUANTILES as f64) as usize, f64::total_cmp).1;
+        let faint = (line.gain * mean).max(line.gain.min(1.0));
+        let rich = (line.gain * little).clamp(HELD * faint, faint);
+        ColourGain { faint, rich, plain: line.gain }
+    }
 }
 
 #[cfg(test)]
@@ -89,11 +121,22 @@ mod tests {
     fn colours_gain_with_the_line_where_there_is_room() {
         let line = Line::new(Ends { black: 60.0, white: 160.0 }, NOMINAL, NOMINAL, 4.0);
         let quantiles = std::array::from_fn(|i| 60.0 + 100.0 * (i as f64 + 0.5) / QUANTILES as f64);
-        assert_eq!(colour_gain(&quantiles, &line, NOMINAL, |x| line.at(x)), line.gain);
+        let plain = ColourGain::new(&quantiles, &line, NOMINAL, |x| line.at(x));
+        assert_eq!([plain.faint, plain.rich, plain.at(0.5)], [line.gain; 3]);
         let bright = Midtone::new(NOMINAL, 50.0, 1.0, 2.5);
-        let gain = colour_gain(&quantiles, &line, NOMINAL, |x| bright.at(line.at(x)));
-        assert!(gain < 0.85 * line.gain && gain > 0.5 * line.gain, "{gain} of {}", line.gain);
+        let gain = ColourGain::new(&quantiles, &line, NOMINAL, |x| bright.at(line.at(x)));
+        assert!(gain.faint < 0.85 * line.gain && gain.faint > 0.5 * line.gain, "{gain:?} of {}", line.gain);
+        assert!(gain.rich < 0.9 * gain.faint, "{gain:?}");
         let flat = Line::new(Ends { black: 90.0, white: 90.0 }, NOMINAL, NOMINAL, 4.0);
-        assert_eq!(colour_gain(&[90.0; QUANTILES], &flat, NOMINAL, |_| 40.0), 1.0);
+        assert_eq!(ColourGain::new(&[90.0; QUANTILES], &flat, NOMINAL, |_| 40.0).faint, 1.0);
+    }
+
+    #[test]
+    fn richer_colours_come_out_richer() {
+        for plain in [1.0, 1.7, 4.0] {
+            let gain = ColourGain { faint: 0.9 * plain, rich: HELD * 0.9 * plain, plain };
+            let chroma = |i: u32| gain.at(f64::from(i) / 1000.0) * f64::from(i);
+            assert!((1..=1000).all(|i| chroma(i) > chroma(i - 1)), "{gain:?}");
+        }
     }
 }
