@@ -22,17 +22,20 @@ fn info(format: Format, (width, height): (usize, usize)) -> FrameInfo {
     FrameInfo::new(format, width, height, Range::LIMITED, LumaWeights::BT709)
 }
 
-fn table(curve: impl Fn(f64) -> f64) -> Vec<u16> {
-    (0..256).map(|code| curve(f64::from(code)).round().clamp(0.0, 255.0) as u16).collect()
+/// A curve of 8-bit codes for as many codes as a format has.
+fn table(codes: usize, curve: impl Fn(f64) -> f64) -> Vec<u16> {
+    let (scale, most) = (codes as f64 / 256.0, codes as f64 - 1.0);
+    (0..codes).map(|code| (curve(code as f64 / scale) * scale).round().clamp(0.0, most) as u16).collect()
 }
 
-/// A stretch, which is arithmetic, and a gamma curve, which is looked up.
-fn curves() -> [(&'static str, Curves); 2] {
-    let chroma = || table(|x| 128.0 + 1.3 * (x - 128.0));
+/// A stretch, which of 10 bits is arithmetic, and a gamma curve, which is looked up.
+fn curves(info: &FrameInfo) -> [(&'static str, Curves); 2] {
+    let table = |curve: &dyn Fn(f64) -> f64| table(info.range.codes(), curve);
+    let chroma = || table(&|x| 128.0 + 1.3 * (x - 128.0));
     let gamma = |x: f64| 255.0 * (x / 255.0).powf(0.8);
     [
-        ("line", Curves::new([table(|x| 1.3 * x - 21.0), chroma(), chroma()])),
-        ("table", Curves::new([table(gamma), chroma(), chroma()])),
+        ("line", Curves::new([table(&|x| 1.3 * x - 21.0), chroma(), chroma()])),
+        ("table", Curves::new([table(&gamma), chroma(), chroma()])),
     ]
 }
 
@@ -49,7 +52,7 @@ fn contents(criterion: &mut Criterion) {
                 bencher.iter(|| cpu.measure(0, &mut frame));
             });
         }
-        for (name, curves) in curves() {
+        for (name, curves) in curves(&info) {
             let mut frame = TestFrame::new(&info, Content::Natural, 1, 0);
             group.bench_function(format!("apply {name}"), |bencher| {
                 bencher.iter(|| cpu.apply(0, &mut frame, &curves));
@@ -66,7 +69,7 @@ fn contents(criterion: &mut Criterion) {
 /// What each kind of instructions is worth, on one thread.
 fn paths(criterion: &mut Criterion) {
     let info = info(Format::Nv12, HD);
-    let [_, (_, table)] = curves();
+    let [_, (_, table)] = curves(&info);
     for path in Path::ALL.iter().filter(|path| path.is_available()) {
         let mut group = criterion.benchmark_group(format!("{info}, {}, threads 1", path.name()));
         let mut cpu = Cpu::with(&info, 1, *path, 1);
@@ -78,7 +81,7 @@ fn paths(criterion: &mut Criterion) {
 }
 
 fn formats_and_sizes(criterion: &mut Criterion) {
-    let formats = [Format::Yuy2, Format::Rgba, Format::Bgrx, Format::Rgb].map(|format| (format, HD));
+    let formats = [Format::Yuy2, Format::Rgba, Format::Bgrx, Format::Rgb, Format::P010].map(|format| (format, HD));
     let sizes = [(640, 360), (3840, 2160), (7680, 4320)].map(|size| (Format::Nv12, size));
     for (format, size) in formats.into_iter().chain(sizes) {
         let info = info(format, size);
@@ -88,7 +91,7 @@ fn formats_and_sizes(criterion: &mut Criterion) {
         let mut cpu = Cpu::with(&info, 1, Path::best(), 1);
         let mut frame = TestFrame::new(&info, Content::Natural, 1, 0);
         group.bench_function("measure", |bencher| bencher.iter(|| cpu.measure(0, &mut frame)));
-        for (name, curves) in curves() {
+        for (name, curves) in curves(&info) {
             group.bench_function(format!("apply {name}"), |bencher| {
                 bencher.iter(|| cpu.apply(0, &mut frame, &curves));
             });
@@ -99,10 +102,10 @@ fn formats_and_sizes(criterion: &mut Criterion) {
 
 /// Levels of R, G and B of their own.
 fn channels(criterion: &mut Criterion) {
-    let [(_, line), _] = curves();
-    let curves = Curves { of: Of::Channels, ..line };
     for format in [Format::Nv12, Format::Yuy2, Format::Y444, Format::Rgba] {
         let info = info(format, HD);
+        let [(_, line), _] = curves(&info);
+        let curves = Curves { of: Of::Channels, ..line };
         let mut group = criterion.benchmark_group(format!("{info}, channels, threads 1"));
         let mut cpu = Cpu::with(&info, 1, Path::best(), 1);
         cpu.count_channels(true);

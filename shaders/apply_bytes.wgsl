@@ -1,13 +1,17 @@
 // Applies to samples of 8 bits.
 
-// Words of one curve, four codes to a word, and of the three that are given; a fourth copies.
+// Words of one curve, four codes to a word, and of the three that are given; a fourth copies. Behind them, how many
+// curves are dithered.
 const CURVE = 64u;
 const GIVEN = 192u;
-const TABLES = 256u;
+const DITHERED = 256u;
+const TABLES = 257u;
 
 fn table_word(i: u32) -> u32 {
     if i < GIVEN {
         return curves[i];
+    } else if i == DITHERED {
+        return dithered_curves();
     }
     return 0x03020100u + (i - GIVEN) * 0x04040404u;
 }
@@ -20,7 +24,7 @@ fn look_up(lanes: u32, word: u32, index: u32) -> u32 {
 
 fn look_up_dithered(lanes: u32, word: u32, index: u32, x: u32, y: u32) -> u32 {
     let curve = (lanes >> (8u * index)) & 3u;
-    if !is_dithered(curve) {
+    if curve >= tables[DITHERED] {
         return look_up(lanes, word, index);
     }
     let code = (word >> (8u * index)) & 255u;
@@ -30,8 +34,11 @@ fn look_up_dithered(lanes: u32, word: u32, index: u32, x: u32, y: u32) -> u32 {
 // The output of the word `x` of row `y`.
 fn apply_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
     let unit = stream.lanes[plane];
-    let lanes = unit[x % unit.w];
-    if is_dithered(0u) {
+    var lanes = unit.x;
+    if unit.w > 1u {
+        lanes = unit[x % 3u];
+    }
+    if tables[DITHERED] > 0u {
         return look_up_dithered(lanes, word, 0u, x, y) | look_up_dithered(lanes, word, 1u, x, y)
             | look_up_dithered(lanes, word, 2u, x, y) | look_up_dithered(lanes, word, 3u, x, y);
     }

@@ -1,12 +1,13 @@
 // Measures: brings the measured plane in, counts its luma codes, and sums the luma of each chunk.
 //
 // A workgroup takes some of the rows in a row of chunks, whole, so that it asks for memory in long runs. It counts what
-// of them lies in the window in its own tables in workgroup memory and stores their sum in its own slot, so that nobody
-// waits for anybody.
+// of them lies in the window in tables in workgroup memory and in the end adds their sum to the frame's totals. What it
+// saw of a column of chunks it adds to the totals too.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 @group(0) @binding(1) var texels: texture_storage_2d<rgba32uint, write>;
-@group(0) @binding(2) var<storage, read_write> slots: array<u32>;
+// The counts of codes, then the chunks' sums, then their counts; zeros before.
+@group(0) @binding(2) var<storage, read_write> totals: array<atomic<u32>>;
 
 // How luma lies in a unit: four samples (0), two samples two apart (1), R, G and B of one pixel (2),
 // R, G and B of four pixels in three words (3); of samples of 16 bits, in two words, four (4), R, G and B of one
@@ -23,19 +24,18 @@ override bin: u32 = 0u;
 // Invocations along a row, a power of two.
 override across: u32 = 32u;
 
-// Neighbouring invocations count in different tables; the odd length keeps equal codes in different banks.
-const TABLE = CODES + 1u;
+// Tables lie in each other, a code's counts side by side, and so do the sums of columns: neighbouring invocations add to
+// different ones, which lie in different banks.
+const SUM_COPIES = 8u;
+// Most columns of chunks.
+const COLUMNS = 32u;
 
-var<workgroup> tables: array<atomic<u32>, COPIES * TABLE>;
-var<workgroup> sums: array<atomic<u32>, COLUMNS>;
-var<workgroup> counts: array<atomic<u32>, COLUMNS>;
+var<workgroup> tables: array<atomic<u32>, CODES * COPIES>;
+var<workgroup> sums: array<atomic<u32>, COLUMNS * SUM_COPIES>;
+var<workgroup> counts: array<atomic<u32>, COLUMNS * SUM_COPIES>;
 
-// Of this invocation: the start of its table, how many units in the window are as the one it looks at, and what it saw
-// of the unit.
-var<private> table: u32;
-var<private> alike: u32;
-var<private> sum: u32;
-var<private> votes: u32;
+// The table of this invocation.
+var<private> own: u32;
 
 fn edge(index: u32) -> u32 {
     return stream.edges[index / 4u][index % 4u];
@@ -50,10 +50,12 @@ fn wide(word: u32, index: u32) -> u32 {
     return (word >> (16u * index)) & 0xffffu;
 }
 
-fn vote(code: u32, pixels: u32) {
-    atomicAdd(&tables[table + code], pixels * alike);
-    sum += code * pixels;
-    votes += pixels;
+// Counts a code if it is `inside` the window, and gives it back. Adding a literal one is faster than adding a number.
+fn vote(code: u32, inside: bool) -> u32 {
+    if inside {
+        atomicAdd(&tables[code * COPIES + own], 1u);
+    }
+    return code;
 }
 
 // The luma code of R, G and B.
@@ -70,19 +72,56 @@ fn wide_of(a: u32, b: u32, index: u32) -> u32 {
     return wide(select(a, b, index > 1u), index & 1u);
 }
 
-// Counts four pixels side by side, or those of them that are `left` in the row.
-fn vote_four(codes: vec4<u32>, left: u32) {
-    if left >= 4u && all(codes == codes.xxxx) {
-        vote(codes.x, 4u);
-    } else {
-        vote(codes.x, 1u);
-        if left > 1u { vote(codes.y, 1u); }
-        if left > 2u { vote(codes.z, 1u); }
-        if left > 3u { vote(codes.w, 1u); }
-    }
+// Counts four pixels side by side, or those of them that are `left` in the row. Gives their sum.
+fn vote_four(codes: vec4<u32>, left: u32, inside: bool) -> u32 {
+    var sum = vote(codes.x, inside);
+    if left > 1u { sum += vote(codes.y, inside); }
+    if left > 2u { sum += vote(codes.z, inside); }
+    if left > 3u { sum += vote(codes.w, inside); }
+    return sum;
 }
 
-// Reads a quad of the plane and stores it as a texel.
+// Counts the unit at `x`, of one to three words, if the row of `units` has it. Gives the sum of its pixels, and how many
+// there are if some of them may be transparent.
+fn measure_unit(x: u32, units: u32, inside: bool, a: u32, b: u32, c: u32) -> vec2<u32> {
+    if x >= units {
+        return vec2(0u);
+    }
+    if sort == 0u {
+        let left = stream.planes[0].samples - 4u * x;
+        return vec2(vote_four(vec4(sample(a, 0u), sample(a, 1u), sample(a, 2u), sample(a, 3u)), left, inside), 0u);
+    } else if sort == 1u {
+        var sum = vote(sample(a, luma), inside);
+        if 2u * x + 1u < stream.width { sum += vote(sample(a, luma + 2u), inside); }
+        return vec2(sum, 0u);
+    } else if sort == 2u {
+        if alpha > 3u || sample(a, alpha & 3u) != 0u {
+            return vec2(vote(weigh_packed(a), inside), 1u);
+        }
+        return vec2(0u);
+    } else if sort == 3u {
+        // The middle sample of a pixel is green; red and blue are on its sides.
+        let pixels = vec4(a & 0xffffffu, (a >> 24u) | ((b & 0xffffu) << 8u), (b >> 16u) | ((c & 255u) << 16u), c >> 8u);
+        let codes = vec4(weigh_packed(pixels.x), weigh_packed(pixels.y), weigh_packed(pixels.z), weigh_packed(pixels.w));
+        return vec2(vote_four(codes, stream.width - 4u * x, inside), 0u);
+    } else if sort == 4u {
+        let samples = vec4(wide(a, 0u), wide(a, 1u), wide(b, 0u), wide(b, 1u));
+        let codes = (samples >> vec4(bin)) & vec4(CODES - 1u);
+        return vec2(vote_four(codes, stream.planes[0].samples - 4u * x, inside), 0u);
+    }
+    if alpha > 3u || wide_of(a, b, alpha & 3u) != 0u {
+        return vec2(vote(weigh(wide_of(a, b, red), wide_of(a, b, green), wide_of(a, b, blue)) >> bin, inside), 1u);
+    }
+    return vec2(0u);
+}
+
+// Sums and counts of four units.
+struct Seen {
+    sums: vec4<u32>,
+    counts: vec4<u32>,
+}
+
+// Reads a quad of the plane, if its row has it, and stores it as a texel.
 fn bring(x: u32, y: u32) -> vec4<u32> {
     var quad = vec4(0u);
     if x < quads(0u) {
@@ -92,61 +131,9 @@ fn bring(x: u32, y: u32) -> vec4<u32> {
     return quad;
 }
 
-// Counts the unit at `x`, of one to three words, if the row of `units` has it. Gives its sum and count.
-fn measure_unit(x: u32, units: u32, a: u32, b: u32, c: u32) -> vec2<u32> {
-    if x >= units {
-        return vec2(0u);
-    }
-    sum = 0u;
-    votes = 0u;
-    if sort == 0u {
-        let left = stream.planes[0].samples - 4u * x;
-        if left >= 4u && a == (a & 255u) * 0x01010101u {
-            vote(a & 255u, 4u);
-        } else {
-            vote(sample(a, 0u), 1u);
-            if left > 1u { vote(sample(a, 1u), 1u); }
-            if left > 2u { vote(sample(a, 2u), 1u); }
-            if left > 3u { vote(sample(a, 3u), 1u); }
-        }
-    } else if sort == 1u {
-        let first = sample(a, luma);
-        let second = sample(a, luma + 2u);
-        let both = 2u * x + 1u < stream.width;
-        if both && first == second {
-            vote(first, 2u);
-        } else {
-            vote(first, 1u);
-            if both { vote(second, 1u); }
-        }
-    } else if sort == 2u {
-        if alpha > 3u || sample(a, alpha & 3u) != 0u {
-            vote(weigh_packed(a), 1u);
-        }
-    } else if sort == 3u {
-        // The middle sample of a pixel is green; red and blue are on its sides.
-        let pixels = vec4(a & 0xffffffu, (a >> 24u) | ((b & 0xffffu) << 8u), (b >> 16u) | ((c & 255u) << 16u), c >> 8u);
-        let codes = vec4(weigh_packed(pixels.x), weigh_packed(pixels.y), weigh_packed(pixels.z), weigh_packed(pixels.w));
-        vote_four(codes, stream.width - 4u * x);
-    } else if sort == 4u {
-        let samples = vec4(wide(a, 0u), wide(a, 1u), wide(b, 0u), wide(b, 1u));
-        vote_four((samples >> vec4(bin)) & vec4(CODES - 1u), stream.planes[0].samples - 4u * x);
-    } else {
-        if alpha > 3u || wide_of(a, b, alpha & 3u) != 0u {
-            vote(weigh(wide_of(a, b, red), wide_of(a, b, green), wide_of(a, b, blue)) >> bin, 1u);
-        }
-    }
-    return vec2(sum, votes);
-}
-
-// Sums and counts of four units side by side.
-struct Seen {
-    sums: vec4<u32>,
-    counts: vec4<u32>,
-}
-
-// Brings the four units from `4 * x` on in and counts them, those that are `inside` (1, else 0) in the histogram too.
-fn measure(x: u32, y: u32, units: u32, inside: vec4<u32>) -> Seen {
+// Brings the four units from `4 * x` on in and sums them up; of those in the window's `columns`, also counts the codes.
+fn measure(x: u32, y: u32, units: u32, columns: vec4<bool>) -> Seen {
+    let inside = columns & vec4(y >= stream.window.z && y < stream.window.w);
     let unit = 4u * x;
     var p: vec2<u32>;
     var q: vec2<u32>;
@@ -156,115 +143,116 @@ fn measure(x: u32, y: u32, units: u32, inside: vec4<u32>) -> Seen {
         let a = bring(3u * x, y);
         let b = bring(3u * x + 1u, y);
         let c = bring(3u * x + 2u, y);
-        alike = inside.x;
-        p = measure_unit(unit, units, a.x, a.y, a.z);
-        alike = inside.y;
-        q = measure_unit(unit + 1u, units, a.w, b.x, b.y);
-        alike = inside.z;
-        r = measure_unit(unit + 2u, units, b.z, b.w, c.x);
-        alike = inside.w;
-        s = measure_unit(unit + 3u, units, c.y, c.z, c.w);
+        p = measure_unit(unit, units, inside.x, a.x, a.y, a.z);
+        q = measure_unit(unit + 1u, units, inside.y, a.w, b.x, b.y);
+        r = measure_unit(unit + 2u, units, inside.z, b.z, b.w, c.x);
+        s = measure_unit(unit + 3u, units, inside.w, c.y, c.z, c.w);
     } else if sort >= 4u {
         let a = bring(2u * x, y);
         let b = bring(2u * x + 1u, y);
-        if unit + 4u < units && all(a == a.xyxy) && all(b == a.xyxy) {
-            alike = inside.x + inside.y + inside.z + inside.w;
-            p = measure_unit(unit, units, a.x, a.y, 0u);
-            return Seen(vec4(p.x), vec4(p.y));
-        }
-        alike = inside.x;
-        p = measure_unit(unit, units, a.x, a.y, 0u);
-        alike = inside.y;
-        q = measure_unit(unit + 1u, units, a.z, a.w, 0u);
-        alike = inside.z;
-        r = measure_unit(unit + 2u, units, b.x, b.y, 0u);
-        alike = inside.w;
-        s = measure_unit(unit + 3u, units, b.z, b.w, 0u);
+        p = measure_unit(unit, units, inside.x, a.x, a.y, 0u);
+        q = measure_unit(unit + 1u, units, inside.y, a.z, a.w, 0u);
+        r = measure_unit(unit + 2u, units, inside.z, b.x, b.y, 0u);
+        s = measure_unit(unit + 3u, units, inside.w, b.z, b.w, 0u);
     } else {
-        let quad = bring(x, y);
-        // A run of equal units counts at once, unless the last one may be cut off by the end of the row.
-        if unit + 4u < units && all(quad == quad.xxxx) {
-            alike = inside.x + inside.y + inside.z + inside.w;
-            p = measure_unit(unit, units, quad.x, 0u, 0u);
-            return Seen(vec4(p.x), vec4(p.y));
-        }
-        alike = inside.x;
-        p = measure_unit(unit, units, quad.x, 0u, 0u);
-        alike = inside.y;
-        q = measure_unit(unit + 1u, units, quad.y, 0u, 0u);
-        alike = inside.z;
-        r = measure_unit(unit + 2u, units, quad.z, 0u, 0u);
-        alike = inside.w;
-        s = measure_unit(unit + 3u, units, quad.w, 0u, 0u);
+        let a = bring(x, y);
+        p = measure_unit(unit, units, inside.x, a.x, 0u, 0u);
+        q = measure_unit(unit + 1u, units, inside.y, a.y, 0u, 0u);
+        r = measure_unit(unit + 2u, units, inside.z, a.z, 0u, 0u);
+        s = measure_unit(unit + 3u, units, inside.w, a.w, 0u, 0u);
     }
     return Seen(vec4(p.x, q.x, r.x, s.x), vec4(p.y, q.y, r.y, s.y));
 }
 
-// The column of chunks in which a unit lies.
-fn column_of(unit: u32, units: u32) -> u32 {
-    var column = unit * stream.across / units;
-    while column + 1u < stream.across && unit >= edge(column + 1u) {
-        column++;
+fn add_up(column: u32, copy: u32, sum: u32, count: u32) {
+    let at = column * SUM_COPIES + copy % SUM_COPIES;
+    atomicAdd(&sums[at], sum);
+    if count > 0u {
+        atomicAdd(&counts[at], count);
     }
-    return column;
 }
 
-fn add_up(column: u32, sum: u32, count: u32) {
-    if count > 0u {
-        atomicAdd(&sums[column], sum);
-        atomicAdd(&counts[column], count);
+// The pixels of a row of chunks that lie in a column.
+fn pixels_of(column: u32) -> u32 {
+    var pixels = 4u;
+    if sort == 1u {
+        pixels = 2u;
+    } else if sort == 2u || sort == 5u {
+        pixels = 1u;
     }
+    return min(edge(column + 1u) * pixels, stream.width) - edge(column) * pixels;
 }
 
 @compute @workgroup_size(threads)
 fn histogram(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
-    for (var i = index; i < COPIES * TABLE; i += threads) {
+    for (var i = index; i < CODES * COPIES; i += threads) {
         atomicStore(&tables[i], 0u);
     }
-    if index < COLUMNS {
-        atomicStore(&sums[index], 0u);
-        atomicStore(&counts[index], 0u);
+    for (var i = index; i < COLUMNS * SUM_COPIES; i += threads) {
+        atomicStore(&sums[i], 0u);
+        atomicStore(&counts[i], 0u);
     }
     workgroupBarrier();
 
+    own = index % COPIES;
     let units = edge(stream.across);
+    let above = edge(33u + group.y);
     let bottom = edge(34u + group.y);
     let rows = threads / across;
-    let top = edge(33u + group.y) + group.x * rows + index / across;
-    table = (index % COPIES) * TABLE;
+    let step = stream.bands * rows;
     for (var x = index % across; 4u * x < units; x += across) {
         let unit = 4u * x + vec4(0u, 1u, 2u, 3u);
-        let columns = vec4<u32>(unit >= stream.window.xxxx) * vec4<u32>(unit < stream.window.yyyy);
+        let columns = (unit >= stream.window.xxxx) & (unit < stream.window.yyyy);
         var seen = Seen(vec4(0u), vec4(0u));
-        for (var y = top; y < bottom; y += stream.bands * rows) {
-            let row = u32(y >= stream.window.z && y < stream.window.w);
-            let more = measure(x, y, units, row * columns);
+        for (var y = above + group.x * rows + index / across; y < bottom; y += step) {
+            let more = measure(x, y, units, columns);
             seen.sums += more.sums;
             seen.counts += more.counts;
         }
-        let column = column_of(4u * x, units);
-        if column == column_of(min(4u * x + 3u, units - 1u), units) {
+        if alpha > 3u {
+            // All pixels count, and how many there are is known.
+            seen.counts = vec4(0u);
+        }
+        // Columns begin at i * units / columns, rounded down, so a unit lies in column ((unit + 1) * columns - 1) / units.
+        let place = (unit.x + 1u) * stream.across - 1u;
+        let column = place / units;
+        let past = place - column * units;
+        if past + 3u * stream.across < units {
             let sums = seen.sums.x + seen.sums.y + seen.sums.z + seen.sums.w;
-            add_up(column, sums, seen.counts.x + seen.counts.y + seen.counts.z + seen.counts.w);
+            add_up(column, index, sums, seen.counts.x + seen.counts.y + seen.counts.z + seen.counts.w);
         } else {
-            add_up(column, seen.sums.x, seen.counts.x);
-            add_up(column_of(4u * x + 1u, units), seen.sums.y, seen.counts.y);
-            add_up(column_of(4u * x + 2u, units), seen.sums.z, seen.counts.z);
-            add_up(column_of(4u * x + 3u, units), seen.sums.w, seen.counts.w);
+            // Past the end of the row all of it is zeros, for any column.
+            let others = min(vec3(column) + (vec3(past) + vec3(1u, 2u, 3u) * stream.across) / units, vec3(COLUMNS - 1u));
+            add_up(column, index, seen.sums.x, seen.counts.x);
+            add_up(others.x, index, seen.sums.y, seen.counts.y);
+            add_up(others.y, index, seen.sums.z, seen.counts.z);
+            add_up(others.z, index, seen.sums.w, seen.counts.w);
         }
     }
     workgroupBarrier();
 
-    let slot = (group.y * stream.bands + group.x) * SLOT;
     for (var code = index; code < CODES; code += threads) {
         var total = 0u;
         for (var copy = 0u; copy < COPIES; copy++) {
-            total += atomicLoad(&tables[copy * TABLE + code]);
+            // Invocations side by side begin with different tables, which lie in different banks.
+            total += atomicLoad(&tables[code * COPIES + (copy + code) % COPIES]);
         }
-        slots[slot + code] = total;
+        if total > 0u {
+            atomicAdd(&totals[code], total);
+        }
     }
-    if index < COLUMNS {
-        slots[slot + SUMS + index] = atomicLoad(&sums[index]);
-        slots[slot + COUNTS + index] = atomicLoad(&counts[index]);
+    if index < stream.across {
+        let chunk = group.y * stream.across + index;
+        var sum = 0u;
+        var count = 0u;
+        for (var copy = 0u; copy < SUM_COPIES; copy++) {
+            sum += atomicLoad(&sums[index * SUM_COPIES + copy]);
+            count += atomicLoad(&counts[index * SUM_COPIES + copy]);
+        }
+        if alpha > 3u && group.x == 0u {
+            count = pixels_of(index) * (bottom - above);
+        }
+        atomicAdd(&totals[CODES + chunk], sum);
+        atomicAdd(&totals[CODES + stream.chunks + chunk], count);
     }
 }

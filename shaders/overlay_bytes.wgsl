@@ -6,7 +6,7 @@ fn look_up(curve: u32, code: u32) -> u32 {
 
 // The output of a code at the sample `x` of row `y`.
 fn look_up_at(curve: u32, code: u32, x: u32, y: u32) -> u32 {
-    if is_dithered(curve) {
+    if curve < dithered_curves() {
         return dithered(curve, code, x, y);
     }
     return look_up(curve, code);

@@ -195,6 +195,32 @@ fn applies_exactly() {
     }
 }
 
+#[test]
+fn lines_of_ten_bits_apply_exactly() {
+    let line = |(low, high): (i32, i32), gain: i32, black: i32| -> Vec<u16> {
+        let at = |code: i32| {
+            let end = code.clamp(low, high);
+            (low + gain * (end - black) / 100).clamp(low, high) + code - end
+        };
+        (0..1024).map(|code| at(code) as u16).collect()
+    };
+    let curves = [
+        // One line for luma and none for chroma, whole and of limited range.
+        [line((0, 1023), 131, 77), scrambled_bins(1), scrambled_bins(2)],
+        [line((64, 940), 277, 300), line((64, 960), 100, 64), line((64, 960), 120, 200)],
+        [scrambled_bins(3), line((64, 960), 277, 350), line((64, 960), 277, 350)],
+    ];
+    for info in infos().filter(|info| info.range.max == 1023) {
+        for tables in &curves {
+            check_apply(&info, Content::Noise, &Curves::new(tables.clone()));
+        }
+    }
+}
+
+fn scrambled_bins(seed: u16) -> Vec<u16> {
+    (0..1024u32).map(|bin| ((bin * 167 + u32::from(seed) * 31 + bin / 7) % 1024) as u16).collect()
+}
+
 /// Curves for 8-bit frames that are dithered, of the three channels or of luma alone.
 fn with_dither(info: &FrameInfo, fine: [impl Fn(usize) -> usize; 3], frame: u32) -> Curves {
     let fine = fine.map(|curve| std::array::from_fn(|code| curve(code).min(65280) as u16));

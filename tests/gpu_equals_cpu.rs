@@ -431,7 +431,7 @@ fn a_wrong_shader_is_noticed() {
         (Format::Nv12, "if left > 3u {", "if left > 9u {", "the fourth sample does not vote"),
         (Format::Yuy2, "< stream.width", "<= stream.width", "padding votes"),
         (Format::Bgr, "<< (8u * index)", "<< (7u * index)", "output is shifted"),
-        (Format::Gray8, "part < parts", "part < parts - 1u", "a slot is left out of the sum"),
+        (Format::Gray8, "copy < COPIES", "copy < COPIES - 1u", "a table is left out of the sum"),
         (Format::I420, "place.x + y", "y", "planes are mixed up"),
         (Format::I420p12, "((1i << fine) >> 1u)", "0", "what lies between entries is rounded down"),
         (Format::P010, "sample & ~", "0u & ~", "bits below the code are lost"),

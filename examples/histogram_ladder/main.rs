@@ -4,7 +4,8 @@
 //! cargo run --release --example histogram_ladder -- [WIDTHxHEIGHT] [flat] [histogram.png]
 //! ```
 //!
-//! Times are the GPU's own (timestamp queries), the best of several runs, without bringing the picture there.
+//! Times are the GPU's own (timestamp queries), the best of several runs, without bringing the picture there. For every
+//! rung the counts are cleared before its time begins, and are in the GPU's memory when it ends.
 //! Draws the histogram as a PNG if a file is named.
 
 mod ours;
@@ -204,6 +205,7 @@ fn main() -> Result<()> {
     let picture = Picture::new(size.0, size.1, flat);
     println!("{}×{}, {}", size.0, size.1, if flat { "one colour" } else { "soft shapes, noise and a bar" });
     let gpu = Gpu::open()?;
+    println!("timed: from cleared counts to counts in the GPU's memory");
     let began = Instant::now();
     let counts = picture.count();
     let on_cpu = began.elapsed().as_secs_f64() * 1e6;
@@ -213,6 +215,7 @@ fn main() -> Result<()> {
     let ours = ours::run(&gpu, &picture)?;
     let best = ours.microseconds;
     outcomes.push(ours);
+    outcomes.push(ours::run_counting_alone(&gpu, &picture)?);
     rungs::compare(&gpu, &picture, &mut outcomes)?;
 
     let mut wrong = Vec::new();

@@ -1,6 +1,6 @@
-//! The last rung: the shaders of the product, which also bring the picture in and sum up chunks.
+//! The last rung: the measuring shader of the product, which also brings the picture in and sums up chunks.
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use autolevels::grid::{COLUMNS, Grid, ROWS};
 
 use crate::{Gpu, Outcome, Picture};
@@ -9,34 +9,44 @@ macro_rules! shader {
     ($($file:literal),+) => { concat!($(include_str!(concat!("../../shaders/", $file))),+) };
 }
 
-const HISTOGRAM: &str = shader!(
-    "shared/stream.wgsl",
-    "shared/memory.wgsl",
-    "shared/read.wgsl",
-    "shared/bytes.wgsl",
-    "shared/slot.wgsl",
-    "histogram.wgsl"
-);
-const REDUCE: &str = shader!("shared/stream.wgsl", "shared/bytes.wgsl", "shared/slot.wgsl", "reduce.wgsl");
-/// Words that a workgroup leaves.
-const SLOT: usize = 256 + 2 * COLUMNS;
+const HISTOGRAM: &str =
+    shader!("shared/stream.wgsl", "shared/memory.wgsl", "shared/read.wgsl", "shared/bytes.wgsl", "histogram.wgsl");
 /// Workgroups that share a row of chunks, to choose from. In the product the bus sets the pace; here it is the GPU.
-const BANDS: [u32; 5] = [4, 7, 11, 14, 21];
+const BANDS: [u32; 5] = [7, 11, 14, 21, 28];
 
 /// Counts the picture with as many workgroups as are fastest.
 pub fn run(gpu: &Gpu, picture: &Picture) -> Result<Outcome> {
-    let mut best = run_with(gpu, picture, BANDS[0])?;
+    fastest(gpu, picture, HISTOGRAM, "ours", "; also stores the picture, sums chunks")
+}
+
+/// The same without all that the other rungs do not do.
+pub fn run_counting_alone(gpu: &Gpu, picture: &Picture) -> Result<Outcome> {
+    // Nothing is stored at any row that there is, and columns are never looked at.
+    let store = "textureStore(texels, vec2(x, y), quad);";
+    let source = HISTOGRAM.replace(store, &format!("if y == 0xffffffffu {{ {store} }}"));
+    let end = "    }\n    workgroupBarrier();\n\n";
+    let alone = source.split_once("// Columns begin at").and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(end)?;
+        Some(format!("{before}\n{end}{after}"))
+    });
+    let alone = alone.filter(|alone| alone.len() < HISTOGRAM.len()).context("the shader reads otherwise by now")?;
+    fastest(gpu, picture, &alone, "beside: ours", ", counting alone")
+}
+
+fn fastest(gpu: &Gpu, picture: &Picture, source: &str, name: &str, what: &str) -> Result<Outcome> {
+    let mut best = run_with(gpu, picture, source, BANDS[0])?;
     for bands in &BANDS[1..] {
-        let other = run_with(gpu, picture, *bands)?;
+        let other = run_with(gpu, picture, source, *bands)?;
         if other.microseconds < best.microseconds {
             best = other;
         }
     }
+    best.name = format!("{name}, {} workgroups{what}", best.name);
     Ok(best)
 }
 
-/// Counts the picture with `histogram.wgsl` and `reduce.wgsl`.
-fn run_with(gpu: &Gpu, picture: &Picture, bands: u32) -> Result<Outcome> {
+/// Counts the picture with a form of `histogram.wgsl`. Named after the number of workgroups.
+fn run_with(gpu: &Gpu, picture: &Picture, source: &str, bands: u32) -> Result<Outcome> {
     let (width, height) = (picture.info.width as u32, picture.info.height as u32);
     let grid = Grid::new(&picture.info);
     let (across, down) = (grid.across() as u32, grid.down() as u32);
@@ -62,8 +72,7 @@ fn run_with(gpu: &Gpu, picture: &Picture, bands: u32) -> Result<Outcome> {
     let mut words: Vec<u32> = picture.pixels.iter().map(|pixel| u32::from_le_bytes(*pixel)).collect();
     words.resize(words.len().next_multiple_of(4), 0);
     let words = gpu.buffer(&words, storage);
-    let slots = gpu.space(SLOT * (bands * down) as usize, storage);
-    let statistics = gpu.space(256 + 2 * chunks as usize, storage);
+    let totals = gpu.space(256 + 2 * chunks as usize, storage);
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: None,
         size: wgpu::Extent3d { width: width.div_ceil(4), height, depth_or_array_layers: 1 },
@@ -76,49 +85,37 @@ fn run_with(gpu: &Gpu, picture: &Picture, bands: u32) -> Result<Outcome> {
     });
     let texture = texture.create_view(&wgpu::TextureViewDescriptor::default());
 
-    let pipeline = |source: &str, entry: &str, constants: &[(&str, f64)]| {
-        let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: None,
-            source: wgpu::ShaderSource::Wgsl(source.into()),
-        });
-        gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(entry),
-            layout: None,
-            module: &module,
-            entry_point: Some(entry),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants,
-                zero_initialize_workgroup_memory: false,
-            },
-            cache: None,
-        })
-    };
-    let sort = [("sort", 2.0), ("red", 0.0), ("green", 1.0), ("blue", 2.0), ("alpha", 4.0), ("across", 128.0)];
-    let histogram = pipeline(HISTOGRAM, "histogram", &sort);
-    let reduce = pipeline(REDUCE, "reduce", &[]);
+    let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(source.into()),
+    });
+    let histogram = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout: None,
+        module: &module,
+        entry_point: Some("histogram"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &[("sort", 2.0), ("red", 0.0), ("green", 1.0), ("blue", 2.0), ("alpha", 4.0), ("across", 128.0)],
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    });
     let counting = gpu.bind(
         &histogram.get_bind_group_layout(0),
         &[
             (0, stream.as_entire_binding()),
             (1, wgpu::BindingResource::TextureView(&texture)),
-            (2, slots.as_entire_binding()),
+            (2, totals.as_entire_binding()),
         ],
     );
-    let source = gpu
+    let frame = gpu
         .bind(&histogram.get_bind_group_layout(1), &[(0, memory.as_entire_binding()), (1, words.as_entire_binding())]);
-    let adding = gpu.bind(
-        &reduce.get_bind_group_layout(0),
-        &[(0, stream.as_entire_binding()), (1, slots.as_entire_binding()), (2, statistics.as_entire_binding())],
-    );
-    let (microseconds, counts) = gpu.time(20, &statistics, (&statistics, 0), |pass| {
+    let (microseconds, counts) = gpu.time(20, &totals, (&totals, 0), |pass| {
         pass.set_pipeline(&histogram);
         pass.set_bind_group(0, &counting, &[]);
-        pass.set_bind_group(1, &source, &[]);
+        pass.set_bind_group(1, &frame, &[]);
         pass.dispatch_workgroups(bands, down, 1);
-        pass.set_pipeline(&reduce);
-        pass.set_bind_group(0, &adding, &[]);
-        pass.dispatch_workgroups(16 + chunks.div_ceil(256), 1, 1);
     })?;
-    let name = format!("ours, {} workgroups; also stores the picture, sums chunks", bands * down);
+    let name = (bands * down).to_string();
     Ok(Outcome { name, microseconds, counts, may_be_wrong: false })
 }

@@ -248,6 +248,10 @@ pub fn compare(gpu: &Gpu, picture: &Picture, outcomes: &mut Vec<Outcome>) -> Res
     let ladder = Ladder::new(gpu, picture);
     let bins = (&ladder.bins, 0);
     let row = (256, 1);
+    for groups in [2 * LASTING, 4 * LASTING] {
+        let lasting = ladder.single("lasting", row, (groups, 1), bins, RUNS)?;
+        outcomes.push(outcome(format!("beside: {groups} workgroups, a table each"), lasting, false));
+    }
     let down = ladder.single("atomics_by_columns", row, ladder.cover(row, true), bins, RUNS)?;
     outcomes.push(outcome("beside: atomicAdd, neighbours below each other", down, false));
     outcomes.push(outcome("beside: chunks of 1×256, neighbours below", ladder.chunked(row, true, true)?, false));

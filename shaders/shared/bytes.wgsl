@@ -2,4 +2,4 @@
 
 const CODES = 256u;
 // Tables that a measuring workgroup counts in.
-const COPIES = 4u;
+const COPIES = 2u;

@@ -3,6 +3,7 @@
 //! Frames lie in memory and go through the [`Leveler`] as those of a program would; nothing is decoded or shown.
 
 mod frames;
+mod kernels;
 
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,9 @@ pub struct Arguments {
     /// Seconds that each row is measured
     #[arg(long, default_value_t = 0.5)]
     seconds: f64,
+    /// Print what each stage takes on the GPU, by its clock, for frames in its own memory
+    #[arg(long, conflicts_with_all = ["backends", "modes", "memory", "frames_in_flight", "seconds"])]
+    kernels: bool,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -91,6 +95,12 @@ pub fn run(args: &Arguments) -> Result<Ending> {
             };
             let range = if format.is_rgb() { Range::FULL } else { Range::LIMITED };
             let info = FrameInfo::new(format, width, height, range, LumaWeights::BT709);
+            if args.kernels {
+                for content in &args.contents {
+                    kernels::print(&info, *content, &args.adapter, args.json, &mut header)?;
+                }
+                continue;
+            }
             let copy = frames::copy_speed(&info);
             for settings in settings(args)? {
                 for memory in &args.memory {

@@ -1,6 +1,7 @@
 //! `autolevels file`: levels a video file.
 
 mod audio;
+mod backlog;
 mod batch;
 mod caps;
 mod chapters;
@@ -8,6 +9,7 @@ mod containers;
 mod cut;
 mod encoders;
 mod losses;
+mod matroska;
 mod output;
 mod pictures;
 mod pipeline;

@@ -9,7 +9,7 @@ use crate::grid::Grid;
 use crate::levels::statistics::{Chunk, Statistics};
 use crate::window::Window;
 
-use super::deep::DeepTables;
+use super::deep::{DeepTables, SAMPLE};
 use super::kernels::{Path, RgbPixel, Tables, on_path};
 use super::pool;
 
@@ -93,7 +93,8 @@ struct Counts {
 
 struct Deep {
     tables: DeepTables,
-    bins: [u16; STRIPE],
+    /// Samples of RGB become bins first.
+    bins: [[u8; SAMPLE]; STRIPE],
 }
 
 /// Measures frames of one kind.
@@ -113,7 +114,8 @@ impl Measure {
     pub fn new(info: &FrameInfo, grid: Grid, path: Path, threads: usize) -> Measure {
         let pixels = |unit: &usize| (unit * info.measured().unit_pixels).min(info.width);
         let source = Source::of(info);
-        let deep = || source.is_deep().then(|| Box::new(Deep { tables: [[0; MOST_BINS]; 4], bins: [0; STRIPE] }));
+        let deep =
+            || source.is_deep().then(|| Box::new(Deep { tables: [[0; MOST_BINS]; 4], bins: [[0; SAMPLE]; STRIPE] }));
         let counts = || {
             Box::new(Counts {
                 tables: [[0; 256]; 8],
@@ -215,6 +217,8 @@ impl Band<'_> {
             on_path!(self.path, add(&luma[end..], &mut columns[end..]));
         };
         let mut found = 0;
+        // Samples of 16 bits, and where their bin begins.
+        let mut samples = (row, 0);
         match self.source {
             Source::Luma => {
                 tally(&row[..pixels]);
@@ -228,12 +232,13 @@ impl Band<'_> {
                     found = on_path!(self.path, find_blind(row, alpha, luma, blind));
                 }
             }
-            Source::Deep(shift) => on_path!(self.path, deep_bins(row, *shift, bins)),
+            Source::Deep(shift) => samples.1 = *shift,
             Source::DeepRgb4(pixel) => {
                 on_path!(self.path, deep_weigh(row, pixel, bins));
                 if let Some(alpha) = pixel.alpha {
                     found = on_path!(self.path, deep_find_blind(row, alpha, bins, blind));
                 }
+                samples.0 = bins.as_flattened();
             }
         }
         if found > 0 {
@@ -242,9 +247,11 @@ impl Band<'_> {
         }
         match deep_tables {
             Some(tables) => {
-                on_path!(self.path, add_words(&bins[..start], &mut columns[..start]));
-                on_path!(self.path, deep_count(&bins[start..end], tables, &mut columns[start..end]));
-                on_path!(self.path, add_words(&bins[end..], &mut columns[end..]));
+                let (row, shift) = samples;
+                let [left, right] = [SAMPLE * start, SAMPLE * end];
+                on_path!(self.path, deep_add(&row[..left], shift, &mut columns[..start]));
+                on_path!(self.path, deep_count(&row[left..right], shift, tables, &mut columns[start..end]));
+                on_path!(self.path, deep_add(&row[right..], shift, &mut columns[end..]));
             }
             None => tally(luma),
         }

@@ -1,16 +1,19 @@
 //! The inner loops, in plain Rust, over rows that lie in the cache.
 //!
-//! They say what each loop computes, and are the fallback everywhere. Where a processor has more than the least
-//! of its architecture, they are compiled for it, or written out with the same results ([`super::x86`]).
+//! They say what each loop computes, and are the fallback everywhere. For what a processor has, those that gain by it
+//! are compiled anew, or written out with the same results (in `x86`, `vbmi` and `neon`).
 
-pub use super::deep::{deep_bins, deep_count, deep_find_blind, deep_tables, deep_weigh};
+pub use super::deep::{deep_add, deep_count, deep_find_blind, deep_tables, deep_weigh};
 pub use super::matrix::mix;
 
 /// What the inner loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// Any processor of the architecture (NEON on ARM, SSE2 on x86).
+    /// Any processor of the architecture.
     Plain,
+    /// NEON.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
     /// AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
@@ -23,6 +26,8 @@ impl Path {
     /// All paths of this architecture, the slowest first.
     pub const ALL: &'static [Path] = &[
         Path::Plain,
+        #[cfg(target_arch = "aarch64")]
+        Path::Neon,
         #[cfg(target_arch = "x86_64")]
         Path::Avx2,
         #[cfg(target_arch = "x86_64")]
@@ -33,6 +38,8 @@ impl Path {
     pub fn is_available(self) -> bool {
         match self {
             Path::Plain => true,
+            #[cfg(target_arch = "aarch64")]
+            Path::Neon => std::arch::is_aarch64_feature_detected!("neon"),
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => is_x86_feature_detected!("avx2"),
             #[cfg(target_arch = "x86_64")]
@@ -54,6 +61,8 @@ impl Path {
     pub fn name(self) -> &'static str {
         match self {
             Path::Plain => "CPU",
+            #[cfg(target_arch = "aarch64")]
+            Path::Neon => "CPU (NEON)",
             #[cfg(target_arch = "x86_64")]
             Path::Avx2 => "CPU (AVX2)",
             #[cfg(target_arch = "x86_64")]
@@ -157,14 +166,6 @@ pub fn add(row: &[u8], columns: &mut [u16]) {
     }
 }
 
-/// The same of samples of 16 bits.
-#[inline(always)]
-pub fn add_words(row: &[u16], columns: &mut [u16]) {
-    for (column, sample) in columns.iter_mut().zip(row) {
-        *column = column.wrapping_add(*sample);
-    }
-}
-
 /// Looks each sample up in the same table.
 #[inline(always)]
 pub fn table(row: &mut [u8], table: &[u8; 256]) {
@@ -204,8 +205,11 @@ macro_rules! on_path {
     ($path:expr, $name:ident($($argument:expr),*)) => {
         match $path {
             Path::Plain => $crate::cpu::kernels::$name($($argument),*),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(target_arch = "aarch64")]
             // SAFETY: a backend is only made with a path that this processor has, see Cpu::with.
+            Path::Neon => unsafe { $crate::cpu::neon::$name($($argument),*) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
             Path::Avx2 => unsafe { $crate::cpu::x86::$name($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: as above.

@@ -11,7 +11,10 @@ mod deep;
 mod dither;
 mod histogram;
 mod kernels;
+mod line;
 mod matrix;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod overlay;
 pub(crate) mod pool;
 mod sites;
@@ -50,8 +53,10 @@ impl Cpu {
     pub fn new(info: &FrameInfo, slots: usize) -> Cpu {
         // Below this many samples a thread has not begun before the others are done.
         const SAMPLES_PER_THREAD: usize = 200_000;
+        // More threads than this only wait for memory.
+        const MOST_THREADS: usize = 8;
         let samples: usize = info.planes.iter().map(|plane| plane.samples * plane.rows).sum();
-        let threads = (samples / SAMPLES_PER_THREAD).clamp(1, pool::threads());
+        let threads = (samples / SAMPLES_PER_THREAD).clamp(1, pool::threads().min(MOST_THREADS));
         Cpu::with(info, slots, Path::best(), threads)
     }
 

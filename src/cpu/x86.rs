@@ -7,7 +7,7 @@ use std::arch::x86_64::*;
 
 use arrayvec::ArrayVec;
 
-use super::deep::{self, DeepLookup, DeepTables};
+use super::deep::{self, DeepLookup, DeepTables, SAMPLE};
 use super::kernels::{self, LANES, Lookup, RgbPixel, Tables};
 use super::matrix::{Mixer, Scratch};
 use super::sites::Code;
@@ -26,28 +26,23 @@ pub fn add(row: &[u8], columns: &mut [u16]) {
 }
 
 #[target_feature(enable = "avx2")]
-pub fn add_words(row: &[u16], columns: &mut [u16]) {
-    kernels::add_words(row, columns);
+pub fn deep_add(row: &[u8], shift: u32, columns: &mut [u16]) {
+    deep::deep_add(row, shift, columns);
 }
 
 #[target_feature(enable = "avx2")]
-pub fn deep_bins(row: &[u8], shift: u32, bins: &mut [u16]) {
-    deep::deep_bins(row, shift, bins);
-}
-
-#[target_feature(enable = "avx2")]
-pub fn deep_weigh(row: &[u8], pixel: &RgbPixel, bins: &mut [u16]) {
+pub fn deep_weigh(row: &[u8], pixel: &RgbPixel, bins: &mut [[u8; SAMPLE]]) {
     deep::deep_weigh(row, pixel, bins);
 }
 
 #[target_feature(enable = "avx2")]
-pub fn deep_find_blind(row: &[u8], alpha: usize, bins: &mut [u16], blind: &mut [u8]) -> u32 {
+pub fn deep_find_blind(row: &[u8], alpha: usize, bins: &mut [[u8; SAMPLE]], blind: &mut [u8]) -> u32 {
     deep::deep_find_blind(row, alpha, bins, blind)
 }
 
 #[target_feature(enable = "avx2")]
-pub fn deep_count(bins: &[u16], tables: &mut DeepTables, columns: &mut [u16]) {
-    deep::deep_count(bins, tables, columns);
+pub fn deep_count(row: &[u8], shift: u32, tables: &mut DeepTables, columns: &mut [u16]) {
+    deep::deep_count(row, shift, tables, columns);
 }
 
 #[target_feature(enable = "avx2")]

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::backend::BackendError;
 
 use super::device::wait_for;
-use super::passes::{FEWEST_THREADS, MOST_THREADS_DOWN};
+use super::passes::FEWEST_THREADS;
 
 /// What an adapter is, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,7 +94,6 @@ fn unfit(adapter: &wgpu::Adapter, limits: &wgpu::Limits) -> Option<String> {
         Some("it cannot store texels of four words".into())
     } else if limits.max_compute_invocations_per_workgroup < FEWEST_THREADS
         || limits.max_compute_workgroup_size_x < FEWEST_THREADS
-        || limits.max_compute_workgroup_size_y < MOST_THREADS_DOWN
     {
         Some("its workgroups are too small".into())
     } else if limits.max_storage_textures_per_shader_stage < 2 || limits.max_storage_buffers_per_shader_stage < 3 {

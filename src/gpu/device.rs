@@ -59,7 +59,8 @@ pub struct Gpu {
     /// Whether the memory of pages can be imported.
     pub imports: bool,
     fault: Arc<Fault>,
-    /// Submissions so far.
+    /// Submissions so far. Locked while work is given or asked about: when wgpu is asked without waiting, while another
+    /// thread's call sees the last of the work done, it panics.
     submitted: Mutex<u64>,
     /// Submissions that are known to be done.
     done: AtomicU64,
@@ -82,6 +83,8 @@ const PATIENCE_WITH_SOFTWARE: Duration = Duration::from_secs(60);
 
 /// How long a wait for a real GPU keeps the processor busy: as long as most frames take.
 const SPIN: Duration = Duration::from_micros(300);
+/// How long it sleeps then before it looks again.
+const NAP: Duration = Duration::from_micros(20);
 
 impl Gpu {
     /// Opens the adapter that `wanted` and `any` choose, or shares it with the streams that have it open.
@@ -113,7 +116,8 @@ impl Gpu {
 
     fn new(info: &AdapterInfo, adapter: &wgpu::Adapter, sharing: Sharing) -> Result<Gpu, BackendError> {
         let mappable = info.mappable && sharing != Sharing::Copied;
-        let features = if mappable { wgpu::Features::MAPPABLE_PRIMARY_BUFFERS } else { wgpu::Features::empty() };
+        let mut features = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
+        features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, mappable);
         let limits = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {
             label: Some("autolevels"),
@@ -193,16 +197,7 @@ impl Gpu {
     /// As [`wait`](Gpu::wait).
     pub fn poll(&self, ticket: &Ticket, stage: &'static str) -> Result<(), BackendError> {
         self.check(stage)?;
-        let began = Instant::now();
-        let polled = loop {
-            // Sleeping and waking up again takes longer than most waits.
-            let spins = began.elapsed() < self.spin();
-            match self.ask(ticket, if spins { Duration::ZERO } else { self.patience() }) {
-                Ok(Err(wgpu::PollError::Timeout)) if spins => std::hint::spin_loop(),
-                polled => break polled,
-            }
-        };
-        let reason = match polled {
+        let reason = match self.ask_until_done(ticket) {
             Ok(Ok(_)) => {
                 self.done.fetch_max(ticket.number, Ordering::AcqRel);
                 return self.check(stage);
@@ -212,6 +207,7 @@ impl Gpu {
                     self.hung.store(true, Ordering::Release);
                 } else {
                     // If the error follows from the loss of the device, this makes wgpu say so.
+                    let _submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner);
                     let _ = catch_unwind(AssertUnwindSafe(|| self.device.poll(wgpu::PollType::Poll)));
                 }
                 error.to_string()
@@ -222,16 +218,32 @@ impl Gpu {
         self.check(stage)
     }
 
-    /// Asks the device for up to `timeout` whether it is done with the work of `ticket`; `Err` if it is lost.
-    fn ask(
-        &self,
-        ticket: &Ticket,
-        timeout: Duration,
-    ) -> std::thread::Result<Result<wgpu::PollStatus, wgpu::PollError>> {
+    /// Asks the device again and again, as long as there is patience, whether it is done with the work of `ticket`;
+    /// `Err` if it is lost.
+    fn ask_until_done(&self, ticket: &Ticket) -> std::thread::Result<Result<wgpu::PollStatus, wgpu::PollError>> {
+        let began = Instant::now();
+        loop {
+            let answer = self.ask(ticket);
+            let waited = began.elapsed();
+            let is_over = waited > self.patience() || self.silent.load(Ordering::Acquire);
+            match answer {
+                Ok(Err(wgpu::PollError::Timeout)) if is_over => return answer,
+                // Sleeping and waking up again takes longer than most waits.
+                Ok(Err(wgpu::PollError::Timeout)) if waited < self.spin() => std::hint::spin_loop(),
+                Ok(Err(wgpu::PollError::Timeout)) => std::thread::sleep(NAP),
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Asks the device whether it is done with the work of `ticket`; `Err` if it is lost.
+    fn ask(&self, ticket: &Ticket) -> std::thread::Result<Result<wgpu::PollStatus, wgpu::PollError>> {
         if self.silent.load(Ordering::Acquire) {
             return Ok(Err(wgpu::PollError::Timeout));
         }
-        let wait = wgpu::PollType::Wait { submission_index: Some(ticket.index.clone()), timeout: Some(timeout) };
+        let _submitted = self.submitted.lock().unwrap_or_else(PoisonError::into_inner);
+        let timeout = Some(Duration::ZERO);
+        let wait = wgpu::PollType::Wait { submission_index: Some(ticket.index.clone()), timeout };
         // wgpu panics when the device is lost during the wait; for a stream that is a reason to go on without it.
         catch_unwind(AssertUnwindSafe(|| self.device.poll(wait)))
     }
@@ -243,8 +255,7 @@ impl Gpu {
             return true;
         }
         // A lost device works no more.
-        !self.hung.load(Ordering::Acquire)
-            && !matches!(self.ask(ticket, self.patience()), Ok(Err(wgpu::PollError::Timeout)))
+        !self.hung.load(Ordering::Acquire) && !matches!(self.ask_until_done(ticket), Ok(Err(wgpu::PollError::Timeout)))
     }
 
     /// How long a wait keeps the processor busy before it sleeps.

@@ -7,11 +7,30 @@ use crate::window::Window;
 use super::memory::Places;
 use super::passes::MOST_PLANES;
 
-/// Workgroups that read frames, and those that write them, at a time: just enough to keep both directions of the bus
-/// busy. With more, every request waits longer, and those of the other direction suffer.
-const BOTH_WAYS: (u32, u32) = (104, 52);
-/// The same where nothing is written while a frame is read.
-const ONE_WAY: (u32, u32) = (416, 256);
+/// What a frame's bytes pass while the GPU works on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Traffic {
+    /// The bus, while those of another frame pass it the other way.
+    BothWays,
+    /// The bus, by themselves.
+    OneWay,
+    /// Nothing: they are in the GPU's memory.
+    OnDevice,
+}
+
+impl Traffic {
+    /// Workgroups that read frames, and those that write them, at a time.
+    fn workgroups(self) -> (u32, u32) {
+        match self {
+            // Just enough to keep both directions of the bus busy. With more, every request waits longer, and those of
+            // the other direction suffer.
+            Traffic::BothWays => (104, 52),
+            Traffic::OneWay => (416, 256),
+            Traffic::OnDevice => (832, 1024),
+        }
+    }
+}
+
 /// Bytes of a word.
 pub const WORD: usize = 4;
 /// Words of a quad.
@@ -42,9 +61,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The geometry for workgroups of up to `threads` invocations; `both_ways` if a frame is read while another is
-    /// written. `None` if numbers do not fit 32 bits.
-    pub fn new(info: &FrameInfo, grid: &Grid, threads: u32, both_ways: bool) -> Option<Geometry> {
+    /// The geometry for workgroups of up to `threads` invocations. `None` if numbers do not fit 32 bits.
+    pub fn new(info: &FrameInfo, grid: &Grid, threads: u32, traffic: Traffic) -> Option<Geometry> {
         let threads = 1 << threads.clamp(FEWEST_ACROSS, MOST_THREADS).ilog2();
         let mut quads = [0u32; MOST_PLANES + 1];
         for plane in 0..MOST_PLANES {
@@ -55,7 +73,7 @@ impl Geometry {
         let end = quads[MOST_PLANES];
         let groups = |quads: u32, most: u32| quads.div_ceil(threads).min(most.max(1));
         // Those that read share the planes so that all are done at the same time.
-        let (reading, writing) = if both_ways { BOTH_WAYS } else { ONE_WAY };
+        let (reading, writing) = traffic.workgroups();
         let share = |quads: u32| (u64::from(reading) * u64::from(quads)).div_ceil(u64::from(end)) as u32;
         let units = u32::try_from(info.measured().units()).ok()?;
         let across = across(units.div_ceil(QUAD as u32), threads);
@@ -70,11 +88,6 @@ impl Geometry {
             chunks: u32::try_from(grid.chunks()).ok()?,
             quads,
         })
-    }
-
-    /// Workgroups that measure, each with its table.
-    pub fn tables(&self) -> u64 {
-        u64::from(self.measure[0]) * u64::from(self.measure[1])
     }
 
     /// The words of `Stream` in `stream.wgsl`.
@@ -189,8 +202,9 @@ mod tests {
             for (width, height) in [(1920, 1080), (3840, 2160), (7680, 4320)] {
                 let info = info(*format, width, height);
                 let grid = Grid::new(&info);
-                let geometry = Geometry::new(&info, &grid, 256, true).expect("fits");
-                assert!((36..=108).contains(&geometry.tables()), "{info}: {}", geometry.tables());
+                let geometry = Geometry::new(&info, &grid, 256, Traffic::BothWays).expect("fits");
+                let workgroups: u32 = geometry.measure.iter().product();
+                assert!((36..=108).contains(&workgroups), "{info}: {workgroups}");
                 assert_eq!(geometry.measure[1] as usize, grid.down());
             }
         }
@@ -201,7 +215,7 @@ mod tests {
         for (width, height) in [(1, 1), (1920, 1080)] {
             let info = info(Format::I420, width, height);
             let grid = Grid::new(&info);
-            let geometry = Geometry::new(&info, &grid, 256, true).expect("fits");
+            let geometry = Geometry::new(&info, &grid, 256, Traffic::BothWays).expect("fits");
             assert_eq!(geometry.stream(&info, &grid).len(), 92);
         }
     }

@@ -54,7 +54,7 @@ impl Layout {
                 (from, plane.stride, to, stride, shape.bytes)
             })
         });
-        pool::share(
+        pool::share_often(
             &mut [(); MOST_COPIERS][..self.copiers()],
             bands,
             |(), (from, from_stride, mut to, stride, bytes)| {
@@ -117,9 +117,9 @@ impl<'a> Part<'a> {
 }
 
 /// More threads than this do not copy faster: memory is busy.
-const MOST_COPIERS: usize = 8;
+const MOST_COPIERS: usize = 12;
 /// Below this many bytes a thread has not begun before the others are done.
-const BYTES_PER_COPIER: u64 = 3 << 17;
+const BYTES_PER_COPIER: u64 = 1 << 18;
 /// About what a thread copies before it looks for more.
 const BAND_BYTES: usize = 1 << 17;
 

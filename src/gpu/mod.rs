@@ -15,6 +15,7 @@ mod overlay;
 mod passes;
 mod pretend;
 mod slot;
+mod timing;
 
 use std::sync::Arc;
 
@@ -35,11 +36,12 @@ use crate::window::Window;
 pub use adapter::{AdapterInfo, AdapterKind, adapters, automatic};
 pub use device::{Sharing, Trouble};
 pub use pretend::pretend;
+pub use timing::{StageTime, time_stages};
 
 use channels::Channels;
 use device::{Gpu, Ticket};
 use direct::Direct;
-use geometry::Geometry;
+use geometry::{Geometry, Traffic};
 use memory::Layout;
 use overlay::Overlay;
 use passes::{DITHER_WORDS, MOST_PLANES, Passes};
@@ -144,12 +146,13 @@ impl GpuBackend {
     fn new(gpu: Arc<Gpu>, info: &FrameInfo, slots: usize, how: &Tampering) -> Result<GpuBackend, BackendError> {
         let grid = Grid::new(info);
         let threads = gpu.limits.max_compute_invocations_per_workgroup;
-        let (layout, geometry) = fit(&gpu, info, &grid, how.threads.unwrap_or(threads), slots > 1)?;
+        let traffic = if slots > 1 { Traffic::BothWays } else { Traffic::OneWay };
+        let (layout, geometry) = fit(&gpu, info, &grid, how.threads.unwrap_or(threads), traffic)?;
         let edit = |source: &str| edited(source, how.edit);
         let (passes, stream, slots) = gpu.create("preparing", |gpu| {
             let passes = Passes::new(gpu, info, &geometry, edit);
             let stream = passes::constants(gpu, &geometry.stream(info, &grid));
-            let slot = |_| Slot::new(gpu, info, grid.chunks(), &geometry, &passes, &stream);
+            let slot = |_| Slot::new(gpu, info, grid.chunks(), &passes, &stream);
             let slots = (0..slots).map(slot).collect();
             (passes, stream, slots)
         })?;
@@ -185,7 +188,7 @@ fn fit(
     info: &FrameInfo,
     grid: &Grid,
     threads: u32,
-    both_ways: bool,
+    traffic: Traffic,
 ) -> Result<(Layout, Geometry), BackendError> {
     let too_large =
         |reason: String| BackendError::TooLarge { info: info.to_string(), adapter: gpu.info.name.clone(), reason };
@@ -205,7 +208,7 @@ fn fit(
     let layout = Layout::packed(info).filter(|layout| layout.bytes <= most);
     let layout = layout.ok_or_else(|| too_large(format!("it takes {most} bytes at most")))?;
     let most = limits.max_compute_workgroups_per_dimension;
-    let geometry = Geometry::new(info, grid, threads, both_ways)
+    let geometry = Geometry::new(info, grid, threads, traffic)
         .filter(|geometry| geometry.measure.into_iter().all(|groups| groups <= most));
     let geometry = geometry.ok_or_else(|| too_large(format!("it takes {most} workgroups at most")))?;
     Ok((layout, geometry))
@@ -347,7 +350,7 @@ impl Backend for GpuBackend {
         let drawn = (self.overlay.as_ref(), self.matrix.as_ref());
         self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, drawn, &mut pass, false));
         let channels = self.channels.as_ref();
-        self.slots.iter().for_each(|slot| slot.record_reduce(&self.passes, channels, &mut pass));
+        self.slots.iter().for_each(|slot| slot.record_collect(&self.passes, channels, &mut pass));
         self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, drawn, &mut pass, true));
         drop(pass);
         for slot in &mut self.slots {

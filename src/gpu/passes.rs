@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use crate::frame::FrameInfo;
-use crate::grid::COLUMNS;
 
 use super::device::Gpu;
 use super::geometry::{self, Geometry, luma_constants};
@@ -13,14 +12,10 @@ use super::memory::Places;
 pub const MOST_PLANES: usize = 3;
 /// Fewest invocations of a workgroup that the passes are content with.
 pub const FEWEST_THREADS: u32 = 32;
-/// Most invocations of a workgroup in y, which are those of `reduce.wgsl`.
-pub const MOST_THREADS_DOWN: u32 = 16;
-/// Codes that a workgroup of the reduction takes. As in `reduce.wgsl`.
-const CODES_EACH: u32 = 16;
 
-/// Words that a measuring workgroup leaves. As in `slot.wgsl`.
-pub fn slot_words(info: &FrameInfo) -> usize {
-    info.range.bins() + 2 * COLUMNS
+/// Words of a frame's statistics: the counts of codes, then the chunks' sums, then their counts.
+pub fn statistics_words(info: &FrameInfo, chunks: usize) -> usize {
+    info.range.bins() + 2 * chunks
 }
 
 /// Words in which curves for samples of bytes say how they are dithered, and those of the dithered curves' places. As in
@@ -47,9 +42,9 @@ macro_rules! frame_shader {
 macro_rules! shaders {
     ($samples:literal, [$($codes:literal),*], [$($curves:literal),*], $sites:literal, $apply:literal, $overlay:literal) => {
         [
-            ("histogram", frame_shader!("shared/read.wgsl", $samples, "shared/slot.wgsl", "histogram.wgsl")),
+            ("histogram", frame_shader!("shared/read.wgsl", $samples, "histogram.wgsl")),
             ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
-            ("reduce", shader!("shared/stream.wgsl", $samples, "shared/slot.wgsl", "reduce.wgsl")),
+            ("collect", shader!("collect.wgsl")),
             (
                 "apply",
                 frame_shader!("shared/write.wgsl", "shared/planes.wgsl", "shared/texels.wgsl", $($codes,)* $($curves,)* $apply, "apply.wgsl"),
@@ -129,7 +124,7 @@ use Kind::{Read, ReadWrite, StoreTexture, Texture, Uniform};
 /// The bindings of each pass's first group; the second is the frame's memory.
 const HISTOGRAM: &[Kind] = &[Uniform, StoreTexture, ReadWrite];
 const LOAD: &[Kind] = &[Uniform, StoreTexture, StoreTexture];
-const REDUCE: &[Kind] = &[Uniform, Read, ReadWrite];
+const COLLECT: &[Kind] = &[ReadWrite, ReadWrite];
 const APPLY: &[Kind] = &[Uniform, Texture, Texture, Texture, Read];
 const SOURCE: &[Kind] = &[Uniform, Read];
 const DESTINATION: &[Kind] = &[Uniform, ReadWrite];
@@ -144,20 +139,19 @@ pub struct Pass {
 pub struct Passes {
     histogram: Pass,
     load: Pass,
-    reduce: Pass,
+    collect: Pass,
     apply: Pass,
     source: wgpu::BindGroupLayout,
     destination: wgpu::BindGroupLayout,
     geometry: Geometry,
-    /// Bins of a histogram.
-    bins: u32,
+    statistics_words: u32,
 }
 
 /// What a slot's passes work on.
 pub struct Resources<'a> {
     pub stream: &'a wgpu::Buffer,
     pub textures: &'a [wgpu::TextureView; MOST_PLANES],
-    pub tables: &'a wgpu::Buffer,
+    pub totals: &'a wgpu::Buffer,
     pub statistics: &'a wgpu::Buffer,
     pub curves: &'a wgpu::Buffer,
 }
@@ -166,7 +160,7 @@ pub struct Resources<'a> {
 pub struct Bound {
     histogram: wgpu::BindGroup,
     load: wgpu::BindGroup,
-    reduce: wgpu::BindGroup,
+    collect: wgpu::BindGroup,
     apply: wgpu::BindGroup,
 }
 
@@ -176,7 +170,6 @@ impl Passes {
         let source = layout(gpu, SOURCE);
         let destination = layout(gpu, DESTINATION);
         let threads = ("threads", f64::from(geometry.threads));
-        let parts = ("parts", f64::from(geometry.threads / CODES_EACH));
         let shaders = shaders(info);
         let mut applying = deep_constants(info);
         applying.push(threads);
@@ -189,12 +182,12 @@ impl Passes {
         Passes {
             histogram: make(0, HISTOGRAM, Some(&source), &luma),
             load: make(1, LOAD, Some(&source), &[threads]),
-            reduce: make(2, REDUCE, None, &[parts]),
+            collect: make(2, COLLECT, None, &[threads]),
             apply: make(3, APPLY, Some(&destination), &applying),
             source,
             destination,
             geometry: geometry.clone(),
-            bins: info.range.bins() as u32,
+            statistics_words: statistics_words(info, geometry.chunks as usize) as u32,
         }
     }
 
@@ -202,13 +195,13 @@ impl Passes {
     pub fn bind(&self, gpu: &Gpu, resources: &Resources) -> Bound {
         let stream = resources.stream.as_entire_binding();
         let view = |index: usize| wgpu::BindingResource::TextureView(&resources.textures[index]);
-        let tables = resources.tables.as_entire_binding();
+        let totals = resources.totals.as_entire_binding();
         let statistics = resources.statistics.as_entire_binding();
         let curves = resources.curves.as_entire_binding();
         Bound {
-            histogram: bind(gpu, &self.histogram.group, &[stream.clone(), view(0), tables.clone()]),
+            histogram: bind(gpu, &self.histogram.group, &[stream.clone(), view(0), totals.clone()]),
             load: bind(gpu, &self.load.group, &[stream.clone(), view(1), view(2)]),
-            reduce: bind(gpu, &self.reduce.group, &[stream.clone(), tables, statistics]),
+            collect: bind(gpu, &self.collect.group, &[totals, statistics]),
             apply: bind(gpu, &self.apply.group, &[stream, view(0), view(1), view(2), curves]),
         }
     }
@@ -243,10 +236,10 @@ impl Passes {
         }
     }
 
-    /// Records the dispatch that sums the counts up.
-    pub fn reduce(&self, pass: &mut wgpu::ComputePass, bound: &Bound) {
-        let workgroups = self.bins / CODES_EACH + self.geometry.chunks.div_ceil(self.geometry.threads);
-        self.reduce.dispatch(pass, &bound.reduce, None, [workgroups, 1]);
+    /// Records the dispatch that hands the totals to the processor.
+    pub fn collect(&self, pass: &mut wgpu::ComputePass, bound: &Bound) {
+        let workgroups = self.statistics_words.div_ceil(self.geometry.threads);
+        self.collect.dispatch(pass, &bound.collect, None, [workgroups, 1]);
     }
 
     /// Records the dispatch that writes a frame's output.

@@ -8,10 +8,10 @@ use super::TEXTURE_FORMAT;
 use super::channels::{Channels, Counting};
 use super::device::{Gpu, Ticket};
 use super::direct::Direct;
-use super::geometry::{Geometry, QUAD, WORD};
+use super::geometry::{QUAD, WORD};
 use super::memory::{Download, Layout, Upload};
 use super::overlay::{Drawing, Overlay};
-use super::passes::{Bound, MOST_PLANES, Passes, Resources, curve_bytes, slot_words};
+use super::passes::{Bound, MOST_PLANES, Passes, Resources, curve_bytes, statistics_words};
 
 /// How far a piece of work has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,19 +69,14 @@ pub struct Staging<T> {
 
 impl Slot {
     /// Makes the textures, buffers and bind groups of a slot.
-    pub fn new(
-        gpu: &Gpu,
-        info: &FrameInfo,
-        chunks: usize,
-        geometry: &Geometry,
-        passes: &Passes,
-        stream: &wgpu::Buffer,
-    ) -> Slot {
+    pub fn new(gpu: &Gpu, info: &FrameInfo, chunks: usize, passes: &Passes, stream: &wgpu::Buffer) -> Slot {
         let curves = Upload::new(gpu, "curves", curve_bytes(info) as u64);
-        let statistics = Download::new(gpu, "statistics", 4 * (info.range.bins() + 2 * chunks) as u64);
-        let tables = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("tables"),
-            size: 4 * slot_words(info) as u64 * geometry.tables(),
+        let bytes = 4 * statistics_words(info, chunks) as u64;
+        let statistics = Download::new(gpu, "statistics", bytes);
+        // Zeros, as each frame leaves it.
+        let totals = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("totals"),
+            size: bytes,
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
@@ -91,7 +86,7 @@ impl Slot {
             &Resources {
                 stream,
                 textures: &textures,
-                tables: &tables,
+                totals: &totals,
                 statistics: statistics.bound(),
                 curves: curves.bound(),
             },
@@ -228,10 +223,10 @@ impl Slot {
         }
     }
 
-    /// Records the sum of the counts if the measurement is noted.
-    pub fn record_reduce(&self, passes: &Passes, channels: Option<&Channels>, pass: &mut wgpu::ComputePass) {
+    /// Records the collection of the counts if the measurement is noted.
+    pub fn record_collect(&self, passes: &Passes, channels: Option<&Channels>, pass: &mut wgpu::ComputePass) {
         if self.measure == Work::Noted {
-            passes.reduce(pass, &self.bound);
+            passes.collect(pass, &self.bound);
             if let (Some(channels), Some(counting), true) = (channels, &self.counting, self.counts) {
                 channels.record(pass, counting);
             }
@@ -306,7 +301,7 @@ impl Slot {
 }
 
 /// The texture of a plane, a texel for each quad of its rows; of one texel for a plane that is not.
-fn texture(gpu: &Gpu, info: &FrameInfo, plane: usize) -> wgpu::TextureView {
+pub fn texture(gpu: &Gpu, info: &FrameInfo, plane: usize) -> wgpu::TextureView {
     let (width, height) =
         info.planes.get(plane).map_or((1, 1), |shape| (shape.bytes.div_ceil(WORD * QUAD), shape.rows));
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {

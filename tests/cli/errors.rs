@@ -113,6 +113,31 @@ fn no_adapter_or_none_of_that_name() {
 }
 
 #[test]
+fn an_mkv_goes_on_behind_bytes_that_are_missing_or_too_many() {
+    let folder = folder();
+    let line = format!("{PICTURE} {TONE} -t 60 {H264} -g 25 -c:a aac -cluster_time_limit 2000");
+    let whole = std::fs::read(clip(folder.path(), "whole.mkv", &line)).unwrap();
+    let middle = whole.len() / 2;
+    let without = [&whole[..middle], &whole[middle + 700..]].concat();
+    let with = [&whole[..middle], &[0xab; 700], &whole[middle..]].concat();
+    for bytes in [without, with] {
+        let (input, output) = (folder.path().join("a.mkv"), folder.path().join("b.mkv"));
+        std::fs::write(&input, bytes).unwrap();
+        let said = level(&input, &output, &["--overwrite"]);
+        assert!(
+            said.contains("a.mkv is damaged: ") && said.contains(" s, are no video and were passed over"),
+            "{said}"
+        );
+        let content = decode(&output);
+        let (frames, sound) = (content.times(), content.tracks[0].len());
+        // The rest of a cluster of two seconds is lost, and what follows stands where it stood.
+        assert!(frames.len() > 1440 && frames.len() < 1500, "{}", frames.len());
+        assert!((frames[frames.len() - 1] - 59_960_000).abs() <= 30_000, "{}", frames[frames.len() - 1]);
+        assert!(sound > 2700, "{sound}");
+    }
+}
+
+#[test]
 fn a_file_that_is_damaged_in_the_middle_is_kept_as_far_as_it_goes() {
     let folder = folder();
     let input = clip(folder.path(), "a.mkv", &format!("{PICTURE} {TONE} -t 4 {H264} -g 10 -c:a aac"));

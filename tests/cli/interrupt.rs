@@ -9,8 +9,13 @@ use crate::decode::decode;
 use crate::{folder, names};
 
 fn start(input: &Path, output: &Path) -> Child {
+    start_with(input, output, &[])
+}
+
+fn start_with(input: &Path, output: &Path, options: &[&str]) -> Child {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("autolevels"));
     command.args(["file", input.to_str().unwrap(), output.to_str().unwrap(), "--backend", "cpu", "--quiet"]);
+    command.args(options);
     command.stdin(Stdio::null()).spawn().unwrap()
 }
 
@@ -65,6 +70,29 @@ fn once_completes_the_file_up_to_there() {
         assert!(frames.windows(2).all(|pair| (pair[1] - pair[0] - 40_000).abs() <= 1000), "no frame is missing");
         let (pictures, sound) = (frames[frames.len() - 1] + 40_000, content.tracks[0].last().unwrap().time + 21_333);
         assert!((pictures - sound).abs() < 50_000, "pictures end at {pictures} µs, sound at {sound} µs");
+    }
+    assert_eq!(names(&folder), ["a.mp4", "b.mkv", "b.mp4"]);
+}
+
+#[test]
+fn what_a_slow_encoder_holds_back_is_not_waited_for() {
+    let folder = folder();
+    let picture = "-f lavfi -i testsrc2=size=1920x1080:rate=30";
+    let input = clip(folder.path(), "a.mp4", &format!("{picture} {TONE} -t 20 {H264} -c:a aac"));
+    for output in ["b.mp4", "b.mkv"] {
+        let output = folder.path().join(output);
+        // It needs many seconds for the frames among which it looks ahead.
+        let mut child = start_with(&input, &output, &["--encoder", "x265"]);
+        until_busy(&folder);
+        signal(&child, "INT");
+        let (code, took) = wait(&mut child, Duration::from_secs(20));
+        assert_eq!(code, 130);
+        assert!(took < Duration::from_secs(3), "{took:?}");
+        let content = decode(&output);
+        let frames = content.times();
+        assert!(!frames.is_empty() && frames.len() < 500, "{}", frames.len());
+        let (pictures, sound) = (frames[frames.len() - 1] + 33_333, content.tracks[0].last().unwrap().time + 21_333);
+        assert!((pictures - sound).abs() < 100_000, "pictures end at {pictures} µs, sound at {sound} µs");
     }
     assert_eq!(names(&folder), ["a.mp4", "b.mkv", "b.mp4"]);
 }

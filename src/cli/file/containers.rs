@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
+use gst::prelude::*;
 
 use super::super::Usage;
 
@@ -53,13 +54,18 @@ impl Container {
 
     /// The element that writes it.
     pub fn muxer(self) -> anyhow::Result<gst::Element> {
-        gst::ElementFactory::make(self.element()).build().with_context(|| {
+        let muxer = gst::ElementFactory::make(self.element()).build().with_context(|| {
             format!(
                 "cannot write {}: the GStreamer element {} is missing (gst-plugins-good has it)",
                 self.name(),
                 self.element()
             )
-        })
+        })?;
+        if let Container::Mp4 | Container::Mov = self {
+            // By so much sound may be longer than the pictures of a file that is cut short; by default a quarter second.
+            muxer.set_property("interleave-time", gst::ClockTime::from_mseconds(50).nseconds());
+        }
+        Ok(muxer)
     }
 
     /// Caps of the subtitles that can be kept. WebM holds only a kind that its muxer does not write.

@@ -19,10 +19,10 @@ impl Default for Cut {
 }
 
 impl Cut {
-    /// Ends all streams at `end`.
+    /// Ends all streams at `end`, or where they were to end already if that is earlier.
     pub fn set(&self, end: Option<Duration>) {
         let end = end.and_then(|end| u64::try_from(end.as_nanos()).ok()).unwrap_or(0);
-        self.0.store(end, Ordering::SeqCst);
+        self.0.fetch_min(end, Ordering::SeqCst);
     }
 
     /// Whether the streams are to end.

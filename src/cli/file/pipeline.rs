@@ -21,11 +21,13 @@ use gst::prelude::*;
 
 use super::super::interrupt::Interrupts;
 use super::super::progress::Reporter;
+use super::backlog::Backlog;
 use super::caps;
 use super::containers::Container;
 use super::cut::Cut;
 use super::encoders::VideoEncoder;
 use super::losses::Losses;
+use super::matroska::Mended;
 use super::pictures::{self, Pictures};
 use super::raw::{self, RawVideo};
 use super::streams::{Streams, Word};
@@ -112,7 +114,12 @@ fn sink(job: &Job) -> anyhow::Result<gst::Element> {
 }
 
 /// Reads and decodes the input, and links what is found.
-fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>, losses: &Losses) -> anyhow::Result<()> {
+fn attach_source(
+    job: &Job,
+    pipeline: &gst::Pipeline,
+    streams: &Arc<Streams>,
+    losses: &Losses,
+) -> anyhow::Result<Option<Mended>> {
     let source = if is_pipe(job.input) {
         make("fdsrc")?
     } else {
@@ -127,14 +134,17 @@ fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>, lo
         source.link(&parser)?;
         let pictures = streams.pictures.upgrade().context("the pipeline is gone")?;
         parser.static_pad("src").context("a parser has an output")?.link(&pictures)?;
-        return Ok(());
+        return Ok(None);
     }
     let pictures = streams.pictures.upgrade().context("the pipeline is gone")?;
-    if is_pipe(job.input) {
-        y4m::read_stream(&source.static_pad("src").context("a source has an output")?, &pictures);
+    let output = source.static_pad("src").context("a source has an output")?;
+    let mended = if is_pipe(job.input) {
+        y4m::read_stream(&output, &pictures);
+        None
     } else {
         y4m::read_file(job.input, &pictures);
-    }
+        Mended::watch(job.input, &output)
+    };
     let decoder = make("decodebin")?;
     pipeline.add(&decoder)?;
     source.link(&decoder)?;
@@ -143,7 +153,7 @@ fn attach_source(job: &Job, pipeline: &gst::Pipeline, streams: &Arc<Streams>, lo
     losses.watch(&decoder);
     let linker = streams.clone();
     decoder.connect_no_more_pads(move |decoder| linker.link(decoder));
-    Ok(())
+    Ok(mended)
 }
 
 struct Running {
@@ -152,13 +162,16 @@ struct Running {
     pictures: Pictures,
     streams: Arc<Streams>,
     losses: Losses,
+    mended: Option<Mended>,
     written: Written,
     words: Receiver<Word>,
     cut: Cut,
+    backlog: Backlog,
     /// Length of the input, once it is known.
     duration: Cell<Option<Duration>>,
     /// Nothing happens in it any more.
     hangs: Cell<bool>,
+    sink: gst::Element,
 }
 
 impl Drop for Running {
@@ -221,6 +234,8 @@ impl Running {
             _ => {}
         }
         let cut = Cut::default();
+        let into_encoder = encoder[converter.len()].static_pad("sink").context("the encoder has no input")?;
+        let backlog = Backlog::watch(&into_encoder, &pad, &cut);
         let written = Written::default();
         written.count(&pad);
         let streams = Arc::new(Streams {
@@ -233,9 +248,23 @@ impl Running {
             words: sender,
         });
         let losses = Losses::default();
-        attach_source(job, &pipeline, &streams, &losses)?;
+        let mended = attach_source(job, &pipeline, &streams, &losses)?;
         let (duration, hangs) = (Cell::new(None), Cell::new(false));
-        let running = Running { pipeline, bridge, pictures, streams, losses, written, words, cut, duration, hangs };
+        let running = Running {
+            pipeline,
+            bridge,
+            pictures,
+            streams,
+            losses,
+            mended,
+            written,
+            words,
+            cut,
+            backlog,
+            duration,
+            hangs,
+            sink,
+        };
         // Why it fails is on the bus.
         let _ = running.pipeline.set_state(gst::State::Playing);
         Ok(running)
@@ -258,6 +287,10 @@ impl Running {
                 }
             }
             match message.as_ref().map(|message| message.view()) {
+                // A demuxer that gives up says so, and ends its streams.
+                Some(gst::MessageView::Error(error)) if is_of_demuxer(error) && self.bridge.progress().frames > 0 => {
+                    reporter.note(&trouble.explain(error).to_string());
+                }
                 Some(gst::MessageView::Error(error)) => return Err(trouble.explain(error)),
                 Some(gst::MessageView::Warning(warning)) if warnings < WARNINGS => {
                     warnings += 1;
@@ -286,12 +319,14 @@ impl Running {
                     if !finishing {
                         finishing = true;
                         reporter.note("finishing the file; interrupt again to stop at once");
+                        self.backlog.hurry();
                         let cut = self.cut.clone();
                         self.bridge.finish(move |end| cut.set(end));
                     }
                 }
                 _ => return Ok(Ended::Stopped),
             }
+            self.backlog.look();
             let activity = [progress.frames, self.written.frames(), self.written.end().as_nanos() as u64];
             if let Some(idle) = watchdog.look(activity, to_duration(TICK)).filter(|_| !job.is_piped()) {
                 self.hangs.set(true);
@@ -303,7 +338,7 @@ impl Running {
             }
             reporter.progress(progress.frames, progress.position, self.duration.get());
         }
-        self.pipeline.set_state(gst::State::Null).context("the pipeline does not stop")?;
+        self.close()?;
         // The last bytes are written when the file is closed.
         while let Some(message) = bus.pop() {
             if let gst::MessageView::Error(error) = message.view() {
@@ -311,7 +346,24 @@ impl Running {
             }
         }
         self.check(job, reporter, finishing)?;
-        Ok(Ended::Complete(Box::new(Summary::new(self.bridge.progress(), reporter, finishing))))
+        let mut progress = self.bridge.progress();
+        if self.backlog.is_short() {
+            (progress.frames, progress.position) = (self.written.frames(), Some(self.written.end()));
+        }
+        Ok(Ended::Complete(Box::new(Summary::new(progress, reporter, finishing))))
+    }
+
+    /// Closes the file.
+    fn close(&self) -> anyhow::Result<()> {
+        if self.backlog.is_short() {
+            // An encoder is not to be stopped before it has encoded all that it holds back: only the file is closed.
+            self.hangs.set(true);
+            self.sink.set_locked_state(true);
+            self.sink.set_state(gst::State::Null).context("the file cannot be closed")?;
+        } else {
+            self.pipeline.set_state(gst::State::Null).context("the pipeline does not stop")?;
+        }
+        Ok(())
     }
 
     /// Whether all that went in came out, and whether all of the input could be read.
@@ -322,7 +374,7 @@ impl Running {
             bail!("no frame of {input} could be decoded: the file is damaged");
         }
         let written = self.written.frames();
-        if written < frames {
+        if written < frames && !self.backlog.is_short() {
             let encoder = job.encoder.name();
             bail!("{encoder} lost {} of {frames} frames of {input}; choose another --encoder", frames - written);
         }
@@ -334,6 +386,13 @@ impl Running {
                 reporter.note(&format!("{input} is damaged: {lost} frames could not be decoded, {n} others not whole"));
             }
         }
+        if let Some((bytes, share)) = self.mended.as_ref().and_then(Mended::lost) {
+            let time = self
+                .duration
+                .get()
+                .map_or(String::new(), |whole| format!(", about {:.1} s", whole.as_secs_f64() * share));
+            reporter.note(&format!("{input} is damaged: {bytes} bytes of it{time}, are no video and were passed over"));
+        }
         let (reached, whole) = (self.written.end().as_secs_f64(), self.duration.get());
         if let Some(whole) = whole.filter(|_| !interrupted).map(|whole| whole.as_secs_f64())
             && whole - reached > MISSING
@@ -342,6 +401,14 @@ impl Running {
         }
         Ok(())
     }
+}
+
+/// Whether a file's container is what is wrong.
+fn is_of_demuxer(error: &gst::message::Error) -> bool {
+    let element = error.src().and_then(|source| source.downcast_ref::<gst::Element>());
+    let class =
+        element.and_then(|element| element.metadata(gst::ELEMENT_METADATA_KLASS).map(|class| class.contains("Demux")));
+    class == Some(true)
 }
 
 /// Whether this is the sink's word, forwarded by the pipeline, that everything is written.
