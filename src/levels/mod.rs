@@ -4,9 +4,9 @@
 //! depth, and times in seconds of running time.
 //!
 //! [`framing`] says which part of a picture votes, [`points`] finds where the levels of a frame lie, `look` is what is
-//! kept of a frame, `exposure` tells whether the light changed, `cut` whether the scene did, `memory` holds the levels
-//! over time and `cast` those of the channels against luma's, `stretch`, `equalize` and `tone` make a tone of them,
-//! and [`curves`] draws it into tables; [`dither`] hides the gaps between their codes.
+//! kept of a frame, `exposure` tells from the `pairs` of chunks of two frames whether the light changed, `cut` whether the
+//! scene did, `memory` holds the levels over time and `cast` those of the channels against luma's, `stretch`, `equalize`
+//! and `tone` make a tone of them, and [`curves`] draws it into tables; [`dither`] hides the gaps between their codes.
 
 mod cast;
 pub mod curves;
