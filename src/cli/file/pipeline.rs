@@ -289,7 +289,8 @@ impl Running {
             match message.as_ref().map(|message| message.view()) {
                 // A demuxer that gives up says so, and ends its streams.
                 Some(gst::MessageView::Error(error)) if is_of_demuxer(error) && self.bridge.progress().frames > 0 => {
-                    reporter.note(&trouble.explain(error).to_string());
+                    let (input, reason) = (job.input.display(), error.error());
+                    reporter.note(&format!("{input} is damaged: {reason} What came before is kept."));
                 }
                 Some(gst::MessageView::Error(error)) => return Err(trouble.explain(error)),
                 Some(gst::MessageView::Warning(warning)) if warnings < WARNINGS => {
