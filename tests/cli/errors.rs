@@ -138,6 +138,24 @@ fn an_mkv_goes_on_behind_bytes_that_are_missing_or_too_many() {
 }
 
 #[test]
+fn what_came_before_the_demuxer_gives_up_is_kept() {
+    let folder = folder();
+    let line = format!("{PICTURE} {TONE} -t 20 {H264} -g 25 -c:a aac -cluster_time_limit 2000");
+    let mut bytes = std::fs::read(clip(folder.path(), "whole.mkv", &line)).unwrap();
+    // Before a cluster in the middle comes a seek head with nonsense in it.
+    let middle = bytes.len() / 2;
+    let cluster = middle + bytes[middle..].windows(4).position(|four| four == [0x1f, 0x43, 0xb6, 0x75]).unwrap();
+    let head = [&[0x11, 0x4d, 0x9b, 0x74, 0xbc][..], &[0xab; 60]].concat();
+    bytes.splice(cluster..cluster, head);
+    let (input, output) = (folder.path().join("a.mkv"), folder.path().join("b.mkv"));
+    std::fs::write(&input, bytes).unwrap();
+    let said = level(&input, &output, &[]);
+    assert_eq!(said.matches("What came before is kept.").count(), 1, "{said}");
+    let frames = decode(&output).times();
+    assert!(frames.len() > 200 && frames.len() < 400, "{}", frames.len());
+}
+
+#[test]
 fn a_file_that_is_damaged_in_the_middle_is_kept_as_far_as_it_goes() {
     let folder = folder();
     let input = clip(folder.path(), "a.mkv", &format!("{PICTURE} {TONE} -t 4 {H264} -g 10 -c:a aac"));

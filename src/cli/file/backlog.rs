@@ -11,12 +11,15 @@ use std::time::{Duration, Instant};
 use gst::glib::WeakRef;
 use gst::prelude::*;
 
-use super::cut::{Cut, running_time};
+use super::cut::{Cut, end_stream, running_time};
+use super::written::Written;
 
 /// How long the encoder may go on with all that it holds back.
-const PATIENCE: Duration = Duration::from_millis(900);
-/// How long it may go on until no frame is missing before the last one.
-const MOST_PATIENCE: Duration = Duration::from_millis(1500);
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long it may go on until no frame is missing before the last one. Players show little of an end with holes.
+const MOST_PATIENCE: Duration = Duration::from_secs(3);
+/// How far sound that is written already may reach beyond the pictures.
+const BEYOND: Duration = Duration::from_millis(60);
 /// Frames that are this much older than the newest one were left out by the encoder.
 const OLD: u64 = 10_000_000_000;
 
@@ -27,6 +30,7 @@ pub struct Backlog {
     /// The muxer's pad.
     pad: WeakRef<gst::Pad>,
     cut: Cut,
+    written: Written,
 }
 
 #[derive(Default)]
@@ -44,10 +48,29 @@ struct State {
     short: bool,
 }
 
+impl State {
+    /// A frame has come out. Whether all that are shown before it have, too.
+    fn came_out(&mut self, start: u64, end: u64) -> bool {
+        self.waiting.remove(&start);
+        self.newest = self.newest.max(start);
+        self.end = self.end.max(end);
+        while self.waiting.first().is_some_and(|first| *first + OLD < start) {
+            self.waiting.pop_first();
+        }
+        self.waiting.first().is_none_or(|first| *first > self.newest)
+    }
+
+    /// Whether the file was told to end longer than that ago.
+    fn is_due(&self, patience: Duration) -> bool {
+        self.asked.is_some_and(|asked| asked.elapsed() > patience)
+    }
+}
+
 impl Backlog {
     /// Watches the frames that go into an encoder by the pad `into`, and come to the muxer's `pad`.
-    pub fn watch(into: &gst::Pad, pad: &gst::Pad, cut: &Cut) -> Backlog {
-        let backlog = Backlog { state: Arc::default(), pad: pad.downgrade(), cut: cut.clone() };
+    pub fn watch(into: &gst::Pad, pad: &gst::Pad, cut: &Cut, written: &Written) -> Backlog {
+        let (cut, written) = (cut.clone(), written.clone());
+        let backlog = Backlog { state: Arc::default(), pad: pad.downgrade(), cut, written };
         let state = backlog.state.clone();
         into.add_probe(gst::PadProbeType::BUFFER, move |pad, info| {
             if let Some(time) = info.buffer().and_then(|buffer| running_time(pad, buffer.pts()?)) {
@@ -70,7 +93,7 @@ impl Backlog {
     /// Ends the pictures if the encoder has had all the time there is.
     pub fn look(&self) {
         let mut state = lock(&self.state);
-        if !state.whole && state.asked.is_some_and(|asked| asked.elapsed() > MOST_PATIENCE) {
+        if !state.whole && state.is_due(MOST_PATIENCE) && self.has_caught_up(&state) {
             self.end(&mut state);
         }
     }
@@ -96,31 +119,23 @@ impl Backlog {
             return gst::PadProbeReturn::Ok;
         };
         let end = (start + buffer.duration().unwrap_or_default()).nseconds();
-        let start = start.nseconds();
-        state.waiting.remove(&start);
-        state.newest = state.newest.max(start);
-        state.end = state.end.max(end);
-        while let Some(first) = state.waiting.first().filter(|first| **first + OLD < start).copied() {
-            state.waiting.remove(&first);
-        }
-        let complete = state.waiting.first().is_none_or(|first| *first > state.newest);
-        if complete && state.asked.is_some_and(|asked| asked.elapsed() > PATIENCE) {
+        if state.came_out(start.nseconds(), end) && state.is_due(PATIENCE) && self.has_caught_up(&state) {
             self.end(&mut state);
         }
         gst::PadProbeReturn::Ok
+    }
+
+    /// Whether there are pictures, to where there is sound.
+    fn has_caught_up(&self, state: &State) -> bool {
+        state.end > 0 && Duration::from_nanos(state.end) + BEYOND >= self.written.end()
     }
 
     /// Ends the pictures with what has come out.
     fn end(&self, state: &mut State) {
         (state.whole, state.short) = (true, true);
         self.cut.set(Some(Duration::from_nanos(state.end)));
-        // Not from here, which may be amid a push to this very pad.
-        if let Some(pad) = self.pad.upgrade()
-            && let Some(muxer) = pad.parent_element()
-        {
-            muxer.call_async(move |_| {
-                pad.send_event(gst::event::Eos::new());
-            });
+        if let Some(pad) = self.pad.upgrade() {
+            end_stream(&pad);
         }
     }
 }
@@ -128,4 +143,29 @@ impl Backlog {
 fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     // Each change leaves the state whole.
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_is_the_last_one_only_if_none_is_missing_before_it() {
+        let mut state = State { waiting: (0..10).collect(), ..State::default() };
+        // In the order of decoding: a frame that others are shown before comes first.
+        let complete = [0, 4, 2, 1, 3, 8, 6].map(|start| state.came_out(start, start + 1));
+        assert_eq!(complete, [true, false, false, false, true, false, false]);
+        assert_eq!((state.newest, state.end), (8, 9));
+    }
+
+    #[test]
+    fn frames_that_the_encoder_leaves_out_are_not_waited_for() {
+        let second = 1_000_000_000;
+        let mut state = State { waiting: (0..20).map(|i| i * second).collect(), ..State::default() };
+        // The one of the first second never comes.
+        let complete: Vec<bool> =
+            (0..20).filter(|i| *i != 1).map(|i| state.came_out(i * second, (i + 1) * second)).collect();
+        assert_eq!(complete, [vec![true], vec![false; 10], vec![true; 8]].concat());
+        assert!(state.waiting.is_empty());
+    }
 }

@@ -52,17 +52,21 @@ impl Cut {
             if time.is_some_and(|time| time.nseconds() < end) {
                 return gst::PadProbeReturn::Ok;
             }
-            if !ended.swap(true, Ordering::SeqCst)
-                && let Some(muxer) = pad.parent_element()
-            {
-                // Not from within the probe, which is amid a push to this very pad.
-                let pad = pad.clone();
-                muxer.call_async(move |_| {
-                    pad.send_event(gst::event::Eos::new());
-                });
+            if !ended.swap(true, Ordering::SeqCst) {
+                end_stream(pad);
             }
             // Dropped. (The bindings' own way to say so makes GStreamer free it twice.)
             gst::PadProbeReturn::Handled
+        });
+    }
+}
+
+/// Ends the stream that comes to the muxer's pad, from another thread: this one may be amid a push to it.
+pub fn end_stream(pad: &gst::Pad) {
+    if let Some(muxer) = pad.parent_element() {
+        let pad = pad.clone();
+        muxer.call_async(move |_| {
+            pad.send_event(gst::event::Eos::new());
         });
     }
 }

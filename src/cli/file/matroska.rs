@@ -10,6 +10,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arrayvec::ArrayVec;
 use gst::prelude::*;
 
 const EBML: u64 = 0x1a45_dfa3;
@@ -63,7 +64,8 @@ impl Mended {
         if offset < chain.position + NEAR {
             chain.follow(end);
         }
-        for gap in chain.gaps.iter().filter(|gap| gap.start < end && gap.start + gap.void().len() as u64 > offset) {
+        let first = chain.gaps.partition_point(|gap| gap.end <= offset);
+        for gap in chain.gaps[first..].iter().take_while(|gap| gap.start < end) {
             let Ok(mut map) = buffer.make_mut().map_writable() else { return };
             for (at, byte) in (gap.start..).zip(gap.void()) {
                 if let Some(there) = at.checked_sub(offset).and_then(|index| map.get_mut(index as usize)) {
@@ -87,15 +89,13 @@ struct Gap {
 
 impl Gap {
     /// The head of a `Void` element of its length.
-    fn void(&self) -> Vec<u8> {
+    fn void(&self) -> ArrayVec<u8, 9> {
+        let mut head = ArrayVec::from_iter([VOID as u8]);
         match self.end - self.start {
-            length @ 0..10 => vec![VOID as u8, 0x80 | length.saturating_sub(2) as u8],
-            length => {
-                let mut head = vec![VOID as u8];
-                head.extend((1 << 56 | (length - 9)).to_be_bytes());
-                head
-            }
+            length @ 0..10 => head.push(0x80 | length.saturating_sub(2) as u8),
+            length => head.extend(((1 << 56) | (length - 9)).to_be_bytes()),
         }
+        head
     }
 }
 
@@ -135,6 +135,7 @@ struct Chain<R> {
     last: u64,
     /// Where the present cluster ends, or the file.
     limit: u64,
+    /// In their order, none over another.
     gaps: Vec<Gap>,
 }
 
@@ -145,9 +146,10 @@ impl<R: Read + Seek> Chain<R> {
         Ok(Chain { file, at: 0, length, position: 0, last: 0, limit: length, gaps: Vec::new() })
     }
 
-    /// Follows the chain up to `end`.
+    /// Follows the chain past all elements that begin before `end`: what comes behind an element tells whether to believe
+    /// how long it says it is.
     fn follow(&mut self, end: u64) {
-        while self.position < end.min(self.length) {
+        while self.last < end && self.position < self.length {
             match self.next() {
                 Ok(true) => {}
                 Ok(false) => match self.next_cluster() {
@@ -301,9 +303,14 @@ mod tests {
     /// What is hidden.
     fn gaps(bytes: &[u8]) -> Vec<(usize, usize)> {
         let mut chain = Chain::new(Cursor::new(bytes), bytes.len() as u64).unwrap();
-        for end in 0..=bytes.len() {
-            chain.follow(end as u64);
+        // What is hidden of the bytes that are read is known when they are.
+        let mut known = Vec::new();
+        for end in 0..=bytes.len() as u64 {
+            chain.follow(end);
+            known.push(chain.gaps.iter().filter(|gap| gap.start < end).count());
         }
+        let hidden = |end: u64| chain.gaps.iter().filter(|gap| gap.start < end).count();
+        assert!(known.iter().zip(0..).all(|(known, end)| *known == hidden(end)));
         // What is hidden is an element of that length.
         for gap in &chain.gaps {
             let void = gap.void();

@@ -169,8 +169,8 @@ struct Running {
     backlog: Backlog,
     /// Length of the input, once it is known.
     duration: Cell<Option<Duration>>,
-    /// Nothing happens in it any more.
-    hangs: Cell<bool>,
+    /// It is not to be taken down: nothing happens in it any more, or too much does.
+    left: Cell<bool>,
     sink: gst::Element,
 }
 
@@ -187,7 +187,7 @@ pub fn run(job: &Job, reporter: &mut Reporter, interrupts: &Interrupts) -> anyho
     reporter.start(&job.input.file_name().unwrap_or_default().to_string_lossy(), &input, &output);
     let running = Running::start(job)?;
     let ended = running.wait(job, reporter, interrupts);
-    if running.hangs.get() {
+    if running.left.get() {
         // It would not stop either, and nothing is lost with a process that goes on or ends.
         std::mem::forget(running);
     }
@@ -235,8 +235,8 @@ impl Running {
         }
         let cut = Cut::default();
         let into_encoder = encoder[converter.len()].static_pad("sink").context("the encoder has no input")?;
-        let backlog = Backlog::watch(&into_encoder, &pad, &cut);
         let written = Written::default();
+        let backlog = Backlog::watch(&into_encoder, &pad, &cut, &written);
         written.count(&pad);
         let streams = Arc::new(Streams {
             pipeline: pipeline.downgrade(),
@@ -249,7 +249,7 @@ impl Running {
         });
         let losses = Losses::default();
         let mended = attach_source(job, &pipeline, &streams, &losses)?;
-        let (duration, hangs) = (Cell::new(None), Cell::new(false));
+        let (duration, left) = (Cell::new(None), Cell::new(false));
         let running = Running {
             pipeline,
             bridge,
@@ -262,7 +262,7 @@ impl Running {
             cut,
             backlog,
             duration,
-            hangs,
+            left,
             sink,
         };
         // Why it fails is on the bus.
@@ -277,7 +277,7 @@ impl Running {
         let mut finishing = false;
         let mut warnings = 0;
         let mut watchdog = Watchdog::new();
-        let (mut told_format, mut told_chapters) = (false, false);
+        let (mut told_format, mut told_chapters, mut told_demuxer) = (false, false, false);
         loop {
             let message = bus.timed_pop(TICK);
             for word in self.words.try_iter() {
@@ -287,10 +287,12 @@ impl Running {
                 }
             }
             match message.as_ref().map(|message| message.view()) {
-                // A demuxer that gives up says so, and ends its streams.
+                // A demuxer that gives up says so, perhaps twice, and ends its streams.
                 Some(gst::MessageView::Error(error)) if is_of_demuxer(error) && self.bridge.progress().frames > 0 => {
                     let (input, reason) = (job.input.display(), error.error());
-                    reporter.note(&format!("{input} is damaged: {reason} What came before is kept."));
+                    if !std::mem::replace(&mut told_demuxer, true) {
+                        reporter.note(&format!("{input} is damaged: {reason} What came before is kept."));
+                    }
                 }
                 Some(gst::MessageView::Error(error)) => return Err(trouble.explain(error)),
                 Some(gst::MessageView::Warning(warning)) if warnings < WARNINGS => {
@@ -330,7 +332,7 @@ impl Running {
             self.backlog.look();
             let activity = [progress.frames, self.written.frames(), self.written.end().as_nanos() as u64];
             if let Some(idle) = watchdog.look(activity, to_duration(TICK)).filter(|_| !job.is_piped()) {
-                self.hangs.set(true);
+                self.left.set(true);
                 let (input, idle) = (job.input.display(), idle.as_secs());
                 bail!("cannot level {input}: nothing has come out of it for {idle} s; the file may be damaged");
             }
@@ -358,7 +360,7 @@ impl Running {
     fn close(&self) -> anyhow::Result<()> {
         if self.backlog.is_short() {
             // An encoder is not to be stopped before it has encoded all that it holds back: only the file is closed.
-            self.hangs.set(true);
+            self.left.set(true);
             self.sink.set_locked_state(true);
             self.sink.set_state(gst::State::Null).context("the file cannot be closed")?;
         } else {
@@ -388,10 +390,8 @@ impl Running {
             }
         }
         if let Some((bytes, share)) = self.mended.as_ref().and_then(Mended::lost) {
-            let time = self
-                .duration
-                .get()
-                .map_or(String::new(), |whole| format!(", about {:.1} s", whole.as_secs_f64() * share));
+            let time = self.duration.get().map(|whole| format!(", about {:.1} s", whole.as_secs_f64() * share));
+            let time = time.unwrap_or_default();
             reporter.note(&format!("{input} is damaged: {bytes} bytes of it{time}, are no video and were passed over"));
         }
         let (reached, whole) = (self.written.end().as_secs_f64(), self.duration.get());
@@ -407,9 +407,8 @@ impl Running {
 /// Whether a file's container is what is wrong.
 fn is_of_demuxer(error: &gst::message::Error) -> bool {
     let element = error.src().and_then(|source| source.downcast_ref::<gst::Element>());
-    let class =
-        element.and_then(|element| element.metadata(gst::ELEMENT_METADATA_KLASS).map(|class| class.contains("Demux")));
-    class == Some(true)
+    let class = element.and_then(|element| element.metadata(gst::ELEMENT_METADATA_KLASS));
+    class.is_some_and(|class| class.contains("Demux"))
 }
 
 /// Whether this is the sink's word, forwarded by the pipeline, that everything is written.
