@@ -200,6 +200,41 @@ pub fn tables(row: &mut [u8], lookup: &Lookup) {
     }
 }
 
+/// The loops that the compiler does well, compiled for what a processor has.
+macro_rules! compiled_for {
+    ($feature:literal: $(fn $name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?;)+) => {
+        $(
+            #[target_feature(enable = $feature)]
+            pub fn $name($($argument: $kind),*) $(-> $result)? {
+                $crate::cpu::kernels::$name($($argument),*)
+            }
+        )+
+    };
+    // Those of every processor that has more than the least.
+    ($feature:literal) => {
+        use $crate::cpu::deep::{DeepLookup, DeepTables, SAMPLE};
+        use $crate::cpu::matrix::{Mixer, Scratch};
+        use $crate::cpu::sites::Code;
+
+        compiled_for! { $feature:
+            fn count(luma: &[u8], tables: &mut Tables, columns: &mut [u16]);
+            fn add(row: &[u8], columns: &mut [u16]);
+            fn deep_add(row: &[u8], shift: u32, columns: &mut [u16]);
+            fn deep_weigh(row: &[u8], pixel: &RgbPixel, bins: &mut [[u8; SAMPLE]]);
+            fn deep_find_blind(row: &[u8], alpha: usize, bins: &mut [[u8; SAMPLE]], blind: &mut [u8]) -> u32;
+            fn deep_count(row: &[u8], shift: u32, tables: &mut DeepTables, columns: &mut [u16]);
+            fn deep_tables(row: &mut [u8], lookup: &DeepLookup);
+        }
+
+        #[target_feature(enable = $feature)]
+        pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, scratch: &mut Scratch<C>) {
+            $crate::cpu::kernels::mix(mixer, scratch);
+        }
+    };
+}
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub(super) use compiled_for;
+
 /// Chooses, at each call, the loop that was compiled for the path.
 macro_rules! on_path {
     ($path:expr, $name:ident($($argument:expr),*)) => {

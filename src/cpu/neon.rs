@@ -5,53 +5,12 @@
 
 use std::arch::aarch64::*;
 
-use super::deep::{self, DeepLookup, DeepTables, SAMPLE};
-use super::kernels::{self, Lookup, RgbPixel, Tables};
-use super::matrix::{Mixer, Scratch};
-use super::sites::Code;
+use super::kernels::{self, Lookup, RgbPixel, Tables, compiled_for};
 
 /// Samples of a vector.
 const WIDTH: usize = 16;
 
-#[target_feature(enable = "neon")]
-pub fn count(luma: &[u8], tables: &mut Tables, columns: &mut [u16]) {
-    kernels::count(luma, tables, columns);
-}
-
-#[target_feature(enable = "neon")]
-pub fn add(row: &[u8], columns: &mut [u16]) {
-    kernels::add(row, columns);
-}
-
-#[target_feature(enable = "neon")]
-pub fn deep_add(row: &[u8], shift: u32, columns: &mut [u16]) {
-    deep::deep_add(row, shift, columns);
-}
-
-#[target_feature(enable = "neon")]
-pub fn deep_weigh(row: &[u8], pixel: &RgbPixel, bins: &mut [[u8; SAMPLE]]) {
-    deep::deep_weigh(row, pixel, bins);
-}
-
-#[target_feature(enable = "neon")]
-pub fn deep_find_blind(row: &[u8], alpha: usize, bins: &mut [[u8; SAMPLE]], blind: &mut [u8]) -> u32 {
-    deep::deep_find_blind(row, alpha, bins, blind)
-}
-
-#[target_feature(enable = "neon")]
-pub fn deep_count(row: &[u8], shift: u32, tables: &mut DeepTables, columns: &mut [u16]) {
-    deep::deep_count(row, shift, tables, columns);
-}
-
-#[target_feature(enable = "neon")]
-pub fn deep_tables(row: &mut [u8], lookup: &DeepLookup) {
-    deep::deep_tables(row, lookup);
-}
-
-#[target_feature(enable = "neon")]
-pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, scratch: &mut Scratch<C>) {
-    kernels::mix(mixer, scratch);
-}
+compiled_for!("neon");
 
 #[target_feature(enable = "neon")]
 fn load(bytes: &[u8; WIDTH]) -> uint8x16_t {
