@@ -100,23 +100,34 @@ impl Gpu {
         if let Some(gpu) = usable {
             return Ok(gpu);
         }
-        let gpu = Arc::new(Gpu::new(info, adapter, Sharing::Imported)?);
+        let gpu = Arc::new(Gpu::new(info, adapter, Sharing::Imported, wgpu::Features::empty())?);
         open.push(Arc::downgrade(&gpu));
         Ok(gpu)
     }
 
-    /// A device of one's own that shares memory in no better way than `sharing`.
+    /// A device of one's own that shares memory in no better way than `sharing`, with those of the `features` that there
+    /// are.
     ///
     /// # Errors
     /// As [`Gpu::shared`].
-    pub fn alone(wanted: &str, any: bool, sharing: Sharing) -> Result<Arc<Gpu>, BackendError> {
+    pub fn alone(
+        wanted: &str,
+        any: bool,
+        sharing: Sharing,
+        features: wgpu::Features,
+    ) -> Result<Arc<Gpu>, BackendError> {
         let (info, adapter) = find(wanted, any)?;
-        Ok(Arc::new(Gpu::new(info, adapter, sharing)?))
+        Ok(Arc::new(Gpu::new(info, adapter, sharing, features)?))
     }
 
-    fn new(info: &AdapterInfo, adapter: &wgpu::Adapter, sharing: Sharing) -> Result<Gpu, BackendError> {
+    fn new(
+        info: &AdapterInfo,
+        adapter: &wgpu::Adapter,
+        sharing: Sharing,
+        features: wgpu::Features,
+    ) -> Result<Gpu, BackendError> {
         let mappable = info.mappable && sharing != Sharing::Copied;
-        let mut features = adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
+        let mut features = adapter.features() & features;
         features.set(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, mappable);
         let limits = adapter.limits();
         let descriptor = wgpu::DeviceDescriptor {

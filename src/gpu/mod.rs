@@ -97,7 +97,7 @@ pub struct Tampering {
 /// As [`open`].
 #[doc(hidden)]
 pub fn open_tampered(info: &FrameInfo, slots: usize, how: &Tampering) -> Result<Box<dyn Backend>, BackendError> {
-    let gpu = Gpu::alone("", true, how.sharing)?;
+    let gpu = Gpu::alone("", true, how.sharing, wgpu::Features::empty())?;
     Ok(Box::new(GpuBackend::new(gpu, info, slots, how)?))
 }
 

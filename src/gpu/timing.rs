@@ -44,7 +44,7 @@ pub struct StageTime {
 /// As [`open`](super::open), and if the planes do not fit `info`.
 pub fn time_stages(info: &FrameInfo, frame: &Planes, adapter: &str) -> Result<Option<Vec<StageTime>>, BackendError> {
     info.check(frame)?;
-    let gpu = Gpu::alone(adapter, true, Sharing::Copied)?;
+    let gpu = Gpu::alone(adapter, true, Sharing::Copied, wgpu::Features::TIMESTAMP_QUERY)?;
     if !gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
         return Ok(None);
     }
