@@ -1,4 +1,4 @@
-// Draws on samples of 8 bits, for overlay.wgsl and matrix.wgsl: a word is a texel.
+// Draws on samples of 8 bits, for overlay.wgsl, matrix.wgsl and tone.wgsl: a word is a texel.
 
 fn look_up(curve: u32, code: u32) -> u32 {
     return (curves[curve * 64u + code / 4u] >> (8u * (code % 4u))) & 255u;

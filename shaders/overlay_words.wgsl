@@ -1,4 +1,4 @@
-// Draws on samples of 16 bits, for overlay.wgsl and matrix.wgsl: two words are a texel.
+// Draws on samples of 16 bits, for overlay.wgsl, matrix.wgsl and tone.wgsl: two words are a texel.
 
 fn entry(curve: u32, at: u32) -> u32 {
     return (curves[curve * CURVE + at / 2u] >> (16u * (at % 2u))) & 0xffffu;

@@ -9,7 +9,7 @@ use crate::window::Window;
 
 use super::apply::used;
 use super::pool;
-use super::sites::{Code, Rows};
+use super::sites::{Code, Rows, nearest};
 
 /// About how many sites a band holds.
 const BAND: usize = 1 << 16;
@@ -123,10 +123,12 @@ impl Job<'_> {
     fn count_sites<C: Code>(&self, y: usize, tables: &mut Tables, rows: &mut Rows<C>) {
         rows.read(self.places, self.info, self.planes, y);
         let shift = self.info.range.bin_shift();
-        let [means, cb, cr] = [&rows.means, &rows.cb, &rows.cr].map(|samples| &samples[self.across.clone()]);
-        for ((luma, cb), cr) in means.iter().zip(cb).zip(cr) {
-            let [r, g, b] = self.matrix.channels(luma.get(), cb.get(), cr.get());
-            count(tables, [luma.get() as usize, r, g, b].map(|code| code >> shift));
+        let means = &rows.means[self.across.clone()];
+        let [cb, cr] = [&rows.cb, &rows.cr].map(|samples| &samples[self.across.clone()]);
+        for ((mean, cb), cr) in means.iter().zip(cb).zip(cr) {
+            let luma = nearest(*mean);
+            let [r, g, b] = self.matrix.channels(luma, cb.get(), cr.get());
+            count(tables, [luma as usize, r, g, b].map(|code| code >> shift));
         }
     }
 }

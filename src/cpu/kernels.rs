@@ -5,6 +5,7 @@
 
 pub use super::deep::{deep_add, deep_count, deep_find_blind, deep_tables, deep_weigh};
 pub use super::matrix::mix;
+pub use super::tone::{tone_chroma, tone_pixels};
 
 /// What the inner loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -213,8 +214,9 @@ macro_rules! compiled_for {
     // Those of every processor that has more than the least.
     ($feature:literal) => {
         use $crate::cpu::deep::{DeepLookup, DeepTables, SAMPLE};
-        use $crate::cpu::matrix::{Mixer, Scratch};
-        use $crate::cpu::sites::Code;
+        use $crate::cpu::matrix::{Mixer, Offsets};
+        use $crate::cpu::sites::{Code, Rows};
+        use $crate::cpu::tone::Toner;
 
         compiled_for! { $feature:
             fn count(luma: &[u8], tables: &mut Tables, columns: &mut [u16]);
@@ -227,8 +229,18 @@ macro_rules! compiled_for {
         }
 
         #[target_feature(enable = $feature)]
-        pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, scratch: &mut Scratch<C>) {
-            $crate::cpu::kernels::mix(mixer, scratch);
+        pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, rows: &mut Rows<C>, offsets: &mut Offsets) {
+            $crate::cpu::kernels::mix(mixer, rows, offsets);
+        }
+
+        #[target_feature(enable = $feature)]
+        pub fn tone_chroma<C: Code>(toner: &Toner, rows: &mut Rows<C>) {
+            $crate::cpu::kernels::tone_chroma(toner, rows);
+        }
+
+        #[target_feature(enable = $feature)]
+        pub fn tone_pixels<C: Code>(toner: &Toner, rows: &mut Rows<C>, y: usize) {
+            $crate::cpu::kernels::tone_pixels(toner, rows, y);
         }
     };
 }

@@ -1,7 +1,7 @@
 //! Measure and apply on the CPU: the same results as on the GPU, bit for bit.
 //!
 //! [`histogram`], [`apply`] and [`overlay`] are named like the shaders, and so are [`channels`] and [`matrix`], which take
-//! the place of the usual where R, G and B have levels of their own. They go through the frame in bands of rows, which
+//! the place of the usual where R, G and B have levels of their own, and [`tone`], where colours gain level by level. They go through the frame in bands of rows, which
 //! [`pool`] shares out to threads; in a band they go row by row with the inner loops of [`kernels`], or their
 //! faster likes for what the processor has (see [`Path`]). Nothing is allocated per frame.
 
@@ -17,14 +17,16 @@ mod matrix;
 mod neon;
 mod overlay;
 pub(crate) mod pool;
+mod rows;
 mod sites;
+mod tone;
 #[cfg(target_arch = "x86_64")]
 mod vbmi;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
 use crate::backend::{Backend, BackendError};
-use crate::frame::{FrameInfo, FrameMemory};
+use crate::frame::{Access, FrameInfo, FrameMemory};
 use crate::grid::Grid;
 use crate::levels::curves::{Curves, Of};
 use crate::levels::statistics::Statistics;
@@ -35,6 +37,7 @@ use channels::Channels;
 use histogram::Measure;
 pub use kernels::Path;
 use matrix::Mix;
+use tone::Tone;
 
 /// The CPU backend. Measures when told to measure, applies when told to apply, and puts nothing off.
 pub struct Cpu {
@@ -45,6 +48,8 @@ pub struct Cpu {
     apply: Apply,
     /// None for formats without chroma.
     mix: Option<Mix>,
+    /// None for grey formats.
+    tone: Option<Tone>,
     slots: Vec<Statistics>,
 }
 
@@ -76,6 +81,7 @@ impl Cpu {
             counts_channels: false,
             apply: Apply::new(info, path, threads),
             mix: Mix::new(info, path, threads),
+            tone: Tone::new(info, path, threads),
             slots: vec![empty; slots],
         }
     }
@@ -130,9 +136,16 @@ impl Backend for Cpu {
         marks: Option<&Marks>,
     ) -> Result<(), BackendError> {
         let access = memory.access(true)?;
-        match &mut self.mix {
-            Some(mix) if curves.of == Of::Channels => mix.run(&self.info, access, curves, marks)?,
-            _ => self.apply.run(&self.info, access, curves, marks)?,
+        let Cpu { info, apply, mix, tone, .. } = self;
+        match (curves.of, mix, tone) {
+            (Of::Channels, Some(mix), _) => mix.run(info, access, curves, marks)?,
+            (Of::Tone, _, Some(tone)) => {
+                let output = tone.run(info, access, curves, marks)?;
+                if !info.format.is_rgb() {
+                    apply.run(info, Access::InPlace(output), curves, marks)?;
+                }
+            }
+            _ => apply.run(info, access, curves, marks)?,
         }
         Ok(())
     }

@@ -74,8 +74,9 @@ impl Code for u16 {
 pub struct Rows<C> {
     /// Luma of the rows of pixels: one, or two at 4:2:0 (but in the last row of an odd height).
     pub luma: [Vec<C>; 2],
-    /// Mean luma, Cb and Cr of each site.
-    pub means: Vec<C>,
+    /// Mean luma of each site in quarters of a code; nothing of RGB formats.
+    pub means: Vec<u16>,
+    /// Cb and Cr of each site.
     pub cb: Vec<C>,
     pub cr: Vec<C>,
 }
@@ -94,7 +95,9 @@ impl<C: Code> Rows<C> {
         let sites = info.width.div_ceil(1 << across);
         take(&mut self.cb, row(&planes[cb.plane], y).unwrap_or_default(), &cb, sites, packing);
         take(&mut self.cr, row(&planes[cr.plane], y).unwrap_or_default(), &cr, sites, packing);
-        self.mean(info.width, places.shift);
+        if !info.format.is_rgb() {
+            self.mean(info.width, places.shift);
+        }
     }
 
     /// The mean luma of the sites. Where a site sticks out of the picture, its outermost pixels count twice.
@@ -103,18 +106,25 @@ impl<C: Code> Rows<C> {
         let (first, second) = (&first[..width], if second.is_empty() { &first[..width] } else { &second[..width] });
         means.clear();
         match (across, down) {
-            (0, 0) => means.extend_from_slice(first),
-            (1, 0) => means.extend(first.chunks(2).map(|pair| C::new((both(pair) + 1) >> 1))),
+            (0, 0) => means.extend(first.iter().map(|code| 4 * code.get() as u16)),
+            (1, 0) => means.extend(first.chunks(2).map(|pair| 2 * both(pair))),
             _ => {
                 let pairs = first.chunks(2).zip(second.chunks(2));
-                means.extend(pairs.map(|(above, below)| C::new((both(above) + both(below) + 2) >> 2)));
+                means.extend(pairs.map(|(above, below)| both(above) + both(below)));
             }
         }
     }
 }
 
-fn both<C: Code>(pair: &[C]) -> i32 {
-    pair[0].get() + pair[pair.len() - 1].get()
+/// The sum of a pair of codes of 12 bits at most, or twice a single one.
+fn both<C: Code>(pair: &[C]) -> u16 {
+    (pair[0].get() + pair[pair.len() - 1].get()) as u16
+}
+
+/// The code nearest to a mean.
+#[inline(always)]
+pub fn nearest(mean: u16) -> i32 {
+    i32::from((mean + 2) >> 2)
 }
 
 /// A row of a plane, if the plane has it.
@@ -125,14 +135,25 @@ fn row<'a>(plane: &Plane<'a>, y: usize) -> Option<&'a [u8]> {
 /// Takes the samples of a lane out of a row, so many at most.
 fn take<C: Code>(kept: &mut Vec<C>, row: &[u8], place: &Place, samples: usize, packing: Packing) {
     kept.clear();
-    let row = row.get(place.first * C::BYTES..).unwrap_or_default().chunks_exact(C::BYTES);
-    let load = |sample: &[u8]| C::load(sample, packing);
-    // The same loop with a known step is many times as fast.
-    match place.step {
-        1 => kept.extend(row.take(samples).map(load)),
-        2 => kept.extend(row.step_by(2).take(samples).map(load)),
-        4 => kept.extend(row.step_by(4).take(samples).map(load)),
-        step => kept.extend(row.step_by(step).take(samples).map(load)),
+    let row = row.get(place.first * C::BYTES..).unwrap_or_default();
+    // The same loop with known steps is many times as fast.
+    match place.step * C::BYTES {
+        1 => take_every::<C, 1>(kept, row, samples, packing),
+        2 => take_every::<C, 2>(kept, row, samples, packing),
+        3 => take_every::<C, 3>(kept, row, samples, packing),
+        4 => take_every::<C, 4>(kept, row, samples, packing),
+        8 => take_every::<C, 8>(kept, row, samples, packing),
+        bytes => kept.extend(row.chunks(bytes).take(samples).map(|sample| C::load(sample, packing))),
+    }
+}
+
+/// Takes a sample of every `N` bytes.
+#[inline(always)]
+fn take_every<C: Code, const N: usize>(kept: &mut Vec<C>, row: &[u8], samples: usize, packing: Packing) {
+    let (steps, last) = row.as_chunks::<N>();
+    kept.extend(steps.iter().take(samples).map(|sample| C::load(sample, packing)));
+    if kept.len() < samples && last.len() >= C::BYTES {
+        kept.push(C::load(last, packing));
     }
 }
 
@@ -140,12 +161,26 @@ fn take<C: Code>(kept: &mut Vec<C>, row: &[u8], place: &Place, samples: usize, p
 pub fn put<C: Code>(row: &mut [u8], place: &Place, from: usize, samples: &[C], packing: Packing) {
     let row = row.get_mut((place.first + from * place.step) * C::BYTES..).unwrap_or_default();
     let samples = &samples[from..];
-    let row = row.chunks_exact_mut(C::BYTES);
-    let store = |(sample, code): (&mut [u8], &C)| code.store(sample, packing);
-    match place.step {
-        1 => row.zip(samples).for_each(store),
-        2 => row.step_by(2).zip(samples).for_each(store),
-        4 => row.step_by(4).zip(samples).for_each(store),
-        step => row.step_by(step).zip(samples).for_each(store),
+    match place.step * C::BYTES {
+        1 => put_every::<C, 1>(row, samples, packing),
+        2 => put_every::<C, 2>(row, samples, packing),
+        3 => put_every::<C, 3>(row, samples, packing),
+        4 => put_every::<C, 4>(row, samples, packing),
+        8 => put_every::<C, 8>(row, samples, packing),
+        bytes => row.chunks_mut(bytes).zip(samples).for_each(|(sample, code)| code.store(sample, packing)),
+    }
+}
+
+/// Puts a sample into every `N` bytes.
+#[inline(always)]
+fn put_every<C: Code, const N: usize>(row: &mut [u8], samples: &[C], packing: Packing) {
+    let (steps, last) = row.as_chunks_mut::<N>();
+    let (steps, samples) = (steps.iter_mut(), samples.iter());
+    let count = steps.len();
+    steps.zip(samples.clone()).for_each(|(sample, code)| code.store(sample, packing));
+    if let Some(code) = samples.as_slice().get(count)
+        && last.len() >= C::BYTES
+    {
+        code.store(last, packing);
     }
 }

@@ -2,7 +2,7 @@
 //! asked for.
 
 use crate::backend::BackendError;
-use crate::colour::{Matrix, Places};
+use crate::colour::{Matrix, Places, fraction};
 use crate::frame::FrameInfo;
 use crate::levels::statistics::{CHANNELS, Statistics};
 
@@ -37,7 +37,7 @@ pub struct Counting {
 impl Channels {
     /// Compiles the passes for frames as described by `info`, whose samples lie at `places`.
     pub fn new(gpu: &Gpu, info: &FrameInfo, places: &Places, threads: u32, edit: impl Fn(&str) -> String) -> Channels {
-        let mut constants = constants(info, places);
+        let mut constants = site_constants(info, places);
         constants.extend(deep_constants(info));
         let alpha = places.alpha.map_or(4, |place| place.first);
         let rgb = u8::from(info.format.is_rgb());
@@ -119,7 +119,7 @@ impl Counting {
 }
 
 /// The constants of `shared/sites.wgsl`.
-fn constants(info: &FrameInfo, places: &Places) -> Vec<(&'static str, f64)> {
+pub fn site_constants(info: &FrameInfo, places: &Places) -> Vec<(&'static str, f64)> {
     let [first, second, third] = places.lanes;
     let [across, down] = places.shift.map(f64::from);
     let factors = Matrix::new(info).factors().map(f64::from);
@@ -135,14 +135,19 @@ fn constants(info: &FrameInfo, places: &Places) -> Vec<(&'static str, f64)> {
 }
 
 /// The constants of `matrix.wgsl`.
-pub fn matrix_constants(info: &FrameInfo, places: &Places) -> Vec<(&'static str, f64)> {
+pub fn matrix_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
     let names = [
         ["red_in_luma", "green_in_luma", "blue_in_luma"],
         ["red_in_cb", "green_in_cb", "blue_in_cb"],
         ["red_in_cr", "green_in_cr", "blue_in_cr"],
     ];
     let back = Matrix::new(info).factors().into_iter().skip(4).map(f64::from);
-    let mut constants = constants(info, places);
-    constants.extend(names.into_iter().flatten().zip(back));
-    constants
+    names.into_iter().flatten().zip(back).collect()
+}
+
+/// The constants of `tone.wgsl`.
+pub fn tone_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
+    let rgb = u8::from(info.format.is_rgb());
+    let fine = fraction(info).into();
+    vec![("rgb", rgb.into()), ("black", info.range.black.into()), ("white", info.range.white.into()), ("fine", fine)]
 }

@@ -43,9 +43,9 @@ use device::{Gpu, Ticket};
 use direct::Direct;
 use geometry::{Geometry, Traffic};
 use memory::Layout;
-use overlay::Overlay;
-use passes::{DITHER_WORDS, MOST_PLANES, Passes};
-use slot::{Drawn, Slot, Work};
+use overlay::{Drawn, Overlay};
+use passes::{DITHER_WORDS, MOST_PLANES, Passes, gains_at};
+use slot::{Slot, Work};
 
 /// A texel of a texture is a quad: four words of the samples of a row.
 const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
@@ -109,9 +109,8 @@ struct GpuBackend {
     passes: Passes,
     /// None for grey formats.
     places: Option<Places>,
-    /// Each made when it is first asked for.
-    overlay: Option<Overlay>,
-    matrix: Option<Overlay>,
+    /// What applies in place of the usual pass, for each [`Drawn`]. Each made when it is first asked for.
+    instead: [Option<Overlay>; 3],
     channels: Option<Channels>,
     counts_channels: bool,
     unmarked: Marks,
@@ -162,8 +161,7 @@ impl GpuBackend {
             layout,
             passes,
             places: Places::find(info),
-            overlay: None,
-            matrix: None,
+            instead: [const { None }; 3],
             channels: None,
             counts_channels: false,
             unmarked: Marks::none(info.planes.len()),
@@ -310,18 +308,18 @@ impl Backend for GpuBackend {
         }
         slot.curves.write(&self.gpu, STAGE, |buffer| pack(&self.info, curves, buffer))?;
         slot.unmark();
-        let places = self.places.as_ref().filter(|_| curves.of == Of::Channels && !self.info.format.is_rgb());
-        let (drawn, pass) =
-            if places.is_some() { (Drawn::Matrix, &mut self.matrix) } else { (Drawn::Overlay, &mut self.overlay) };
-        if places.is_some() || marks.is_some() {
+        let drawn = match (curves.of, &self.places) {
+            (Of::Channels, Some(_)) if !self.info.format.is_rgb() => Some(Drawn::Matrix),
+            (Of::Tone, Some(_)) => Some(Drawn::Tone),
+            _ => marks.map(|_| Drawn::Overlay),
+        };
+        if let Some(drawn) = drawn {
+            let pass = &mut self.instead[drawn as usize];
             let made = match pass.take() {
                 Some(made) => made,
-                None => gpu.create("preparing", |gpu| match places {
-                    Some(places) => {
-                        let edit = |source: &str| edited(source, self.edit);
-                        Overlay::mixing(gpu, &self.info, places, passes.destination(), edit)
-                    }
-                    None => Overlay::new(gpu, &self.info, passes.destination()),
+                None => gpu.create("preparing", |gpu| {
+                    let edit = |source: &str| edited(source, self.edit);
+                    Overlay::new(gpu, &self.info, drawn, self.places.as_ref(), passes.destination(), edit)
                 })?,
             };
             slot.mark(gpu, pass.insert(made), &self.stream, marks.unwrap_or(&self.unmarked), drawn)?;
@@ -347,11 +345,10 @@ impl Backend for GpuBackend {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
         // wgpu puts the barriers for what a pass uses first ahead of it, so none lies between these two lines.
         self.slots.iter().for_each(|slot| slot.record_measure(&self.passes, &mut pass));
-        let drawn = (self.overlay.as_ref(), self.matrix.as_ref());
-        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, drawn, &mut pass, false));
+        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, &self.instead, &mut pass, false));
         let channels = self.channels.as_ref();
         self.slots.iter().for_each(|slot| slot.record_collect(&self.passes, channels, &mut pass));
-        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, drawn, &mut pass, true));
+        self.slots.iter().for_each(|slot| slot.record_apply(&self.passes, &self.instead, &mut pass, true));
         drop(pass);
         for slot in &mut self.slots {
             slot.record_after(&mut encoder);
@@ -424,6 +421,12 @@ fn pack(info: &FrameInfo, curves: &Curves, mut buffer: wgpu::WriteOnly<[u8]>) {
     }
     if info.format.packing().bytes() == 1 {
         pack_dither(info, curves.dither.as_ref(), buffer.slice(3 * info.range.bins()..));
+    }
+    if curves.of == Of::Tone {
+        let gains: &[u8] = bytemuck::cast_slice(&curves.gains);
+        let gains = &gains[..gains.len().min(2 * info.range.bins())];
+        let from = gains_at(info);
+        buffer.slice(from..from + gains.len()).copy_from_slice(gains);
     }
 }
 

@@ -6,11 +6,33 @@ use crate::frame::FrameInfo;
 use crate::overlay::marks::{Deepen, Marks};
 use crate::overlay::most_texels;
 
-use super::channels::matrix_constants;
+use super::channels::{matrix_constants, site_constants, tone_constants};
 use super::device::{Gpu, Ticket};
 use super::geometry::{QUAD, WORD};
 use super::memory::Upload;
 use super::passes::{Kind, MOST_PLANES, Pass, bind, deep_constants, pass, shaders};
+
+/// What applies a frame in place of the usual pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drawn {
+    /// As usual, but to what marks say.
+    Overlay,
+    /// Curves of R, G and B.
+    Matrix,
+    /// A curve of luma, and gains of colours.
+    Tone,
+}
+
+impl Drawn {
+    /// Which of the [`shaders`] it is.
+    fn shader(self) -> usize {
+        match self {
+            Drawn::Overlay => 4,
+            Drawn::Matrix => 7,
+            Drawn::Tone => 8,
+        }
+    }
+}
 
 /// The bindings of its first group.
 const OVERLAY: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::Read, Kind::Read];
@@ -32,23 +54,25 @@ pub struct Drawing {
 }
 
 impl Overlay {
-    /// Compiles the pass for frames as described by `info` with curves for their samples.
-    pub fn new(gpu: &Gpu, info: &FrameInfo, destination: &wgpu::BindGroupLayout) -> Overlay {
-        let (name, source) = shaders(info)[4];
-        Overlay::compile(gpu, info, destination, name, source.to_owned(), &constants(info))
-    }
-
-    /// Compiles the pass for frames with chroma, whose samples lie at `places`, with curves of R, G and B.
-    pub fn mixing(
+    /// Compiles the pass `drawn` for frames as described by `info`, whose samples lie at `places` (all but grey ones).
+    pub fn new(
         gpu: &Gpu,
         info: &FrameInfo,
-        places: &Places,
+        drawn: Drawn,
+        places: Option<&Places>,
         destination: &wgpu::BindGroupLayout,
         edit: impl Fn(&str) -> String,
     ) -> Overlay {
-        let (name, source) = shaders(info)[7];
+        let (name, source) = shaders(info)[drawn.shader()];
         let mut constants = constants(info);
-        constants.extend(matrix_constants(info, places));
+        if let (Drawn::Matrix | Drawn::Tone, Some(places)) = (drawn, places) {
+            constants.extend(site_constants(info, places));
+        }
+        match drawn {
+            Drawn::Overlay => {}
+            Drawn::Matrix => constants.extend(matrix_constants(info)),
+            Drawn::Tone => constants.extend(tone_constants(info)),
+        }
         Overlay::compile(gpu, info, destination, name, edit(source), &constants)
     }
 

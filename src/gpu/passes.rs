@@ -23,10 +23,15 @@ pub fn statistics_words(info: &FrameInfo, chunks: usize) -> usize {
 pub const DITHER_WORDS: usize = 4;
 const PLACE_WORDS: usize = 3 * 256;
 
-/// Bytes of the three curves of a frame, and of what dither needs.
-pub fn curve_bytes(info: &FrameInfo) -> usize {
+/// Bytes of the three curves of a frame and of what dither needs, behind which the gains begin.
+pub fn gains_at(info: &FrameInfo) -> usize {
     let tables = 3 * info.range.bins() * info.format.packing().bytes();
     if info.format.packing().bytes() == 1 { tables + 4 * (DITHER_WORDS + PLACE_WORDS) } else { tables }
+}
+
+/// Bytes of the curves of a frame and all that comes with them.
+pub fn curve_bytes(info: &FrameInfo) -> usize {
+    gains_at(info) + 2 * info.range.bins()
 }
 
 macro_rules! shader {
@@ -40,7 +45,7 @@ macro_rules! frame_shader {
 
 /// The shaders for samples of bytes, and of words.
 macro_rules! shaders {
-    ($samples:literal, [$($codes:literal),*], [$($curves:literal),*], $sites:literal, $apply:literal, $overlay:literal) => {
+    ($samples:literal, [$($codes:literal),*], [$($curves:literal),*], $sites:literal, $apply:literal, $overlay:literal, $tone:literal) => {
         [
             ("histogram", frame_shader!("shared/read.wgsl", $samples, "histogram.wgsl")),
             ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
@@ -72,19 +77,35 @@ macro_rules! shaders {
                     "matrix.wgsl"
                 ),
             ),
+            (
+                "tone",
+                frame_shader!(
+                    "shared/write.wgsl",
+                    "shared/texels.wgsl",
+                    "shared/marks.wgsl",
+                    $($codes,)*
+                    $($curves,)*
+                    $sites,
+                    "shared/sites.wgsl",
+                    $overlay,
+                    $tone,
+                    "tone.wgsl"
+                ),
+            ),
         ]
     };
 }
 
 /// Names and sources of the shaders. The name is that of the entry point too.
-type Shaders = [(&'static str, &'static str); 8];
+type Shaders = [(&'static str, &'static str); 9];
 const BYTES: Shaders = shaders!(
     "shared/bytes.wgsl",
     [],
     ["shared/dither.wgsl"],
     "shared/sites_bytes.wgsl",
     "apply_bytes.wgsl",
-    "overlay_bytes.wgsl"
+    "overlay_bytes.wgsl",
+    "tone_bytes.wgsl"
 );
 const WORDS: Shaders = shaders!(
     "shared/words.wgsl",
@@ -92,7 +113,8 @@ const WORDS: Shaders = shaders!(
     ["shared/deep.wgsl"],
     "shared/sites_words.wgsl",
     "apply_words.wgsl",
-    "overlay_words.wgsl"
+    "overlay_words.wgsl",
+    "tone_words.wgsl"
 );
 
 /// Name and source of the shaders for frames as described by `info`.

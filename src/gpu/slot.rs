@@ -10,7 +10,7 @@ use super::device::{Gpu, Ticket};
 use super::direct::Direct;
 use super::geometry::{QUAD, WORD};
 use super::memory::{Download, Layout, Upload};
-use super::overlay::{Drawing, Overlay};
+use super::overlay::{Drawing, Drawn, Overlay};
 use super::passes::{Bound, MOST_PLANES, Passes, Resources, curve_bytes, statistics_words};
 
 /// How far a piece of work has come.
@@ -50,15 +50,6 @@ pub struct Slot {
     /// Room for the counts of channels, once they were asked for, and whether those of the frame at hand are.
     counting: Option<Counting>,
     counts: bool,
-}
-
-/// What applies a frame in place of the usual pass.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Drawn {
-    /// As usual, but to what marks say.
-    Overlay,
-    /// Curves of R, G and B.
-    Matrix,
 }
 
 /// Room for a frame that is copied, bound to be read or written.
@@ -238,14 +229,14 @@ impl Slot {
     pub fn record_apply(
         &self,
         passes: &Passes,
-        (overlay, matrix): (Option<&Overlay>, Option<&Overlay>),
+        instead: &[Option<Overlay>],
         pass: &mut wgpu::ComputePass,
         measured: bool,
     ) {
         if let (Work::Noted, Some(destination)) = (self.apply, self.destination())
             && (self.measure == Work::Noted) == measured
         {
-            let drawn = self.drawn.and_then(|drawn| if drawn == Drawn::Overlay { overlay } else { matrix });
+            let drawn = self.drawn.and_then(|drawn| instead[drawn as usize].as_ref());
             match (drawn, &self.drawing) {
                 (Some(drawn), Some(drawing)) => drawn.apply(pass, drawing, destination),
                 _ => passes.apply(pass, &self.bound, destination),

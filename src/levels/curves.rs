@@ -1,10 +1,10 @@
 //! What is applied to a frame: one table for each lane that has a curve.
 
+use crate::colour::LEFT_ALONE;
 use crate::frame::{MOST_BINS, Range};
 
 use super::dither::Dither;
 use super::points::unit;
-use super::tone::ColourGain;
 
 /// What the curves of a frame are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -14,6 +14,9 @@ pub enum Of {
     Samples,
     /// Red, green and blue in luma's codes, even where samples are luma and chroma.
     Channels,
+    /// Luma, even where samples are R, G and B: by the first table. Colours gain as [`Curves::gains`] say, whatever the
+    /// other tables are.
+    Tone,
 }
 
 /// Tables for the three curves of a frame (luma, Cb, Cr or red, green, blue).
@@ -27,6 +30,8 @@ pub struct Curves {
     /// Codes from one entry to the next, as their binary logarithm. As [`Range::bin_shift`].
     pub shift: u32,
     pub of: Of,
+    /// Of [`Of::Tone`]: for each bin of luma, what the colours that come with it gain, in 1/256. As many as entries.
+    pub gains: Vec<u16>,
     /// The curves with a fraction, where samples of 8 bits are dithered: these are applied then, and the tables are
     /// their nearest codes.
     pub dither: Option<Dither>,
@@ -35,7 +40,7 @@ pub struct Curves {
 impl Curves {
     /// Curves for the samples of the format, with an entry for each code.
     pub fn new(tables: [Vec<u16>; 3]) -> Curves {
-        Curves { tables, shift: 0, of: Of::Samples, dither: None }
+        Curves { tables, shift: 0, of: Of::Samples, gains: Vec::new(), dither: None }
     }
 
     /// Curves for so many codes that leave every sample as it is.
@@ -56,11 +61,15 @@ impl Curves {
 
     /// Whether every sample comes out as it went in.
     pub fn is_identity(&self) -> bool {
-        (0..self.tables.len()).all(|curve| self.is_identity_at(curve))
+        let keeps_colours = self.of != Of::Tone || self.gains.iter().all(|gain| *gain == LEFT_ALONE);
+        keeps_colours && (0..self.tables.len()).all(|curve| self.is_identity_at(curve))
     }
 
     /// Whether one of the curves leaves every sample as it is.
     pub fn is_identity_at(&self, curve: usize) -> bool {
+        if self.of == Of::Tone && curve > 0 {
+            return true;
+        }
         let is_same = |(entry, out): (usize, &u16)| usize::from(*out) == entry << self.shift;
         let fine = self.dither.as_ref().and_then(|dither| dither.fine(curve));
         let is_exact = |fine: &[u16; 256]| fine.iter().enumerate().all(|(code, out)| usize::from(*out) == code << 8);
@@ -138,15 +147,23 @@ impl Drawer {
     }
 
     /// Draws the gain of chroma around neutral.
-    pub fn chroma(&self, table: &mut [u16], gain: &ColourGain) {
+    pub fn chroma(&self, table: &mut [u16], gain: f64) {
         let unit = unit(&self.range);
         let top = self.range.neutral.saturating_mul(2).saturating_sub(self.range.black).min(self.range.max);
         let neutral = f64::from(self.range.neutral) / unit;
         let (low, high) = (f64::from(self.range.black) / unit, f64::from(top) / unit);
-        self.draw(table, (self.range.black, top), |x| {
-            let chroma = x - neutral;
-            (neutral + gain.at(chroma.abs() / (high - neutral)) * chroma).max(low).min(high)
-        });
+        self.draw(table, (self.range.black, top), |x| (neutral + gain * (x - neutral)).max(low).min(high));
+    }
+
+    /// Writes the gain of the colours that come with each bin of luma. `gain` takes levels to gains.
+    pub fn gains(&self, gains: &mut Vec<u16>, gain: impl Fn(f64) -> f64) {
+        let (unit, shift) = (unit(&self.range), self.range.bin_shift());
+        let at = |entry: usize| {
+            let level = (entry << shift).clamp(self.range.black.into(), self.range.white.into()) as f64 / unit;
+            (f64::from(LEFT_ALONE) * (1.0 + self.strength * (gain(level) - 1.0)) + 0.5) as u16
+        };
+        gains.clear();
+        gains.extend((0..self.range.bins()).map(at));
     }
 
     fn draw(&self, table: &mut [u16], ends: (u16, u16), tone: impl Fn(f64) -> f64) {
@@ -190,10 +207,10 @@ mod tests {
 
     #[test]
     fn chroma_grows_around_neutral_within_its_range() {
-        let table = draw(1.0, |drawer, table| drawer.chroma(table, &ColourGain { faint: 2.0, rich: 2.0, plain: 2.0 }));
+        let table = draw(1.0, |drawer, table| drawer.chroma(table, 2.0));
         assert_eq!((table[128], table[138], table[100], table[16], table[240]), (128, 148, 72, 16, 240));
         assert_eq!((table[10], table[250]), (10, 250));
-        let table = draw(1.0, |drawer, table| drawer.chroma(table, &ColourGain::NONE));
+        let table = draw(1.0, |drawer, table| drawer.chroma(table, 1.0));
         assert!(table.iter().enumerate().all(|(code, out)| usize::from(*out) == code));
     }
 

@@ -8,7 +8,8 @@
 
 /// Steps of the noise.
 pub const LEVELS: usize = 32;
-const CODES: usize = 256;
+/// Codes of dithered samples.
+pub const CODES: usize = 256;
 /// What the pattern gains from pixel to pixel, row to row and frame to frame, in turns of 2³²: the powers of the
 /// inverse plastic number, and that of the golden ratio. Neighbours in space and time get noise far apart.
 pub const ACROSS: u32 = 0xC13F_A9A9;
@@ -65,8 +66,12 @@ impl Dither {
 impl Place {
     /// What comes out at a level of the noise.
     pub fn out(self, level: usize) -> u8 {
-        let noise = 8 * level as i32 - 124;
-        ((i32::from(self.fine) + ((i32::from(self.gap) * noise) >> 8) + 128) >> 8).clamp(0, 255) as u8
+        ((i32::from(self.fine) + self.noise(level) + 128) >> 8).clamp(0, 255) as u8
+    }
+
+    /// The noise of a level, in 1/256.
+    pub fn noise(self, level: usize) -> i32 {
+        (i32::from(self.gap) * (8 * level as i32 - 124)) >> 8
     }
 }
 

@@ -40,7 +40,7 @@ use memory::{Change, Memory, Tuning};
 use points::{Distribution, unit};
 use statistics::Statistics;
 use stretch::{Ends, Line};
-use tone::{ColourGain, Midtone};
+use tone::Midtone;
 
 /// Seconds from one frame to the next where the timestamps do not tell.
 const USUAL_DELTA: f64 = 0.04;
@@ -264,12 +264,19 @@ impl Levels {
         let midtone = Midtone::new(tuning.target, median, moved, tone::most_slope(memory.gain, tuning.max_gain));
         let tone = |x: f64| midtone.at(spread(x));
 
-        let [first, second, third] = &mut curves.tables;
         let independence = independence(settings, &self.info);
-        curves.of = Of::Samples;
         let is_rgb = self.info.format.is_rgb();
-        let dithers = settings.dither && range.max == 255 && (is_rgb || independence <= 0.0);
-        curves.dither = dithers.then(|| Dither::identity(if is_rgb { 3 } else { 1 }));
+        let follows = is_rgb || settings.chroma == Chroma::Follow;
+        let bends = settings.mode == Mode::Equalize || settings.midtone > 0.0;
+        curves.of = match has_channels(&self.info) {
+            true if independence > 0.0 && !is_rgb => Of::Channels,
+            true if independence <= 0.0 && bends && follows => Of::Tone,
+            _ => Of::Samples,
+        };
+        let of_rgb = is_rgb && curves.of == Of::Samples;
+        let dithers = settings.dither && range.max == 255 && curves.of != Of::Channels;
+        curves.dither = dithers.then(|| Dither::identity(if of_rgb { 3 } else { 1 }));
+        let [first, second, third] = &mut curves.tables;
         if independence > 0.0 {
             // A line of its own for each channel, and then what the tone does beyond luma's.
             let ends = self.cast.ends(memory.ends, tuning.nominal, independence);
@@ -281,9 +288,6 @@ impl Levels {
                     drawer.fine(&mut dither.fine[index], tone);
                 }
             }
-            if !is_rgb {
-                curves.of = Of::Channels;
-            }
             return;
         }
         drawer.luma(first, tone);
@@ -291,14 +295,16 @@ impl Levels {
             drawer.fine(&mut dither.fine[0], tone);
             dither.fine = [dither.fine[0]; 3];
         }
-        if is_rgb {
+        if of_rgb {
             second.clone_from(first);
             third.clone_from(first);
-        } else {
-            let follows = settings.chroma == Chroma::Follow && has_chroma(&self.info);
-            let gain = ColourGain::new(&memory.quantiles, &line, tuning.nominal, tone);
-            drawer.chroma(second, if follows { &gain } else { &ColourGain::NONE });
-            third.clone_from(second);
+            return;
+        }
+        let gain = if curves.of == Of::Samples && follows && has_chroma(&self.info) { line.gain } else { 1.0 };
+        drawer.chroma(second, gain);
+        third.clone_from(second);
+        if curves.of == Of::Tone {
+            drawer.gains(&mut curves.gains, |x| tone::colour_gain(x, &line, tuning.nominal, tone));
         }
     }
 }

@@ -1,18 +1,13 @@
 //! Tone: what a curve that is no straight line may do to contrast, and to the colours that come with it.
 
-use super::look::QUANTILES;
 use super::smoothstep;
 use super::stretch::{Ends, Line};
 
 /// Largest slope: contrast against stretch's.
 const MOST: f64 = 2.5;
 
-/// Chroma, in shares of what there can be, that is faint and that is rich.
-const RICH: (f64, f64) = (0.2, 0.6);
-/// The share of the picture with the least room for colours that rich ones need not fit.
-const LITTLE: f64 = 0.2;
-/// The least gain of rich colours against that of faint ones: with less, richer ones would come out fainter.
-const HELD: f64 = 0.6;
+/// Levels above black, in codes, below which colours gain less than they brighten: there they are noise for the most part.
+const DARK: f64 = 8.0;
 
 /// The most contrast that may be added to a stretch of that `gain`: the nearer it is to `max_gain`, the less.
 pub fn most_slope(gain: f64, max_gain: f64) -> f64 {
@@ -47,42 +42,12 @@ impl Midtone {
     }
 }
 
-/// Gain of chroma, which is less for rich colours.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ColourGain {
-    /// That of faint colours, and of the richest.
-    pub faint: f64,
-    pub rich: f64,
-    /// That of the line: after it, it shows how rich colours are.
-    pub plain: f64,
-}
-
-impl ColourGain {
-    /// Colours that stay as they are.
-    pub const NONE: ColourGain = ColourGain { faint: 1.0, rich: 1.0, plain: 1.0 };
-
-    /// The gain of chroma that lies so far from neutral, in shares of what there can be.
-    pub fn at(&self, chroma: f64) -> f64 {
-        self.faint + (self.rich - self.faint) * smoothstep(RICH.0, RICH.1, self.plain * chroma)
-    }
-
-    /// Gain for the colours that come with `tone`: that of `line`, as far as there is room for it. A colour whose luma
-    /// the tone moves towards black or white beyond where the line puts it would leave RGB. Faint colours are held back
-    /// as the mean over the picture tells, and never become fainter than they came, unless the line makes them so.
-    /// Rich ones lie at the surface of RGB, and are held back as is needed where there is little room.
-    pub fn new(quantiles: &[f64; QUANTILES], line: &Line, nominal: Ends, tone: impl Fn(f64) -> f64) -> ColourGain {
-        let room = |level: f64| {
-            let (plain, toned) = (nominal.clamp(line.at(level)), nominal.clamp(tone(level)));
-            let share = |toned: f64, plain: f64| if toned < plain { toned / plain } else { 1.0 };
-            share(toned - nominal.black, plain - nominal.black) * share(nominal.white - toned, nominal.white - plain)
-        };
-        let mut rooms = quantiles.map(room);
-        let mean = rooms.iter().sum::<f64>() / QUANTILES as f64;
-        let little = *rooms.select_nth_unstable_by((LITTLE * QUANTILES as f64) as usize, f64::total_cmp).1;
-        let faint = (line.gain * mean).max(line.gain.min(1.0));
-        let rich = (line.gain * little).clamp(HELD * faint, faint);
-        ColourGain { faint, rich, plain: line.gain }
-    }
+/// The gain of the colours that come with luma of level `x`: that of `line`, and as much more or less as `tone` makes them
+/// brighter or darker than the line does, so that they stay as saturated. What then leaves RGB is held back pixel by
+/// pixel, see [`Room`](crate::colour::Room).
+pub fn colour_gain(x: f64, line: &Line, nominal: Ends, tone: impl Fn(f64) -> f64) -> f64 {
+    let bright = |level: f64| nominal.clamp(level) - nominal.black + DARK;
+    line.gain * bright(tone(x)) / bright(line.at(x))
 }
 
 #[cfg(test)]
@@ -118,25 +83,18 @@ mod tests {
     }
 
     #[test]
-    fn colours_gain_with_the_line_where_there_is_room() {
+    fn colours_stay_as_saturated_as_the_line_makes_them() {
         let line = Line::new(Ends { black: 60.0, white: 160.0 }, NOMINAL, NOMINAL, 4.0);
-        let quantiles = std::array::from_fn(|i| 60.0 + 100.0 * (i as f64 + 0.5) / QUANTILES as f64);
-        let plain = ColourGain::new(&quantiles, &line, NOMINAL, |x| line.at(x));
-        assert_eq!([plain.faint, plain.rich, plain.at(0.5)], [line.gain; 3]);
+        assert_eq!(colour_gain(100.0, &line, NOMINAL, |x| line.at(x)), line.gain);
         let bright = Midtone::new(NOMINAL, 50.0, 1.0, 2.5);
-        let gain = ColourGain::new(&quantiles, &line, NOMINAL, |x| bright.at(line.at(x)));
-        assert!(gain.faint < 0.85 * line.gain && gain.faint > 0.5 * line.gain, "{gain:?} of {}", line.gain);
-        assert!(gain.rich < 0.9 * gain.faint, "{gain:?}");
-        let flat = Line::new(Ends { black: 90.0, white: 90.0 }, NOMINAL, NOMINAL, 4.0);
-        assert_eq!(ColourGain::new(&[90.0; QUANTILES], &flat, NOMINAL, |_| 40.0).faint, 1.0);
-    }
-
-    #[test]
-    fn richer_colours_come_out_richer() {
-        for plain in [1.0, 1.7, 4.0] {
-            let gain = ColourGain { faint: 0.9 * plain, rich: HELD * 0.9 * plain, plain };
-            let chroma = |i: u32| gain.at(f64::from(i) / 1000.0) * f64::from(i);
-            assert!((1..=1000).all(|i| chroma(i) > chroma(i - 1)), "{gain:?}");
+        let tone = |x: f64| bright.at(line.at(x));
+        for x in [80.0, 110.0, 140.0] {
+            let gain = colour_gain(x, &line, NOMINAL, tone) / line.gain;
+            let brighter = (tone(x) - 16.0) / (line.at(x) - 16.0);
+            assert!(gain > 1.0 && gain <= brighter && gain > 0.85 * brighter, "{gain} for {brighter} at {x}");
         }
+        // Beyond the ends, and in the dark, there is nothing to saturate.
+        assert!(colour_gain(30.0, &line, NOMINAL, tone) == line.gain);
+        assert!(colour_gain(61.0, &line, NOMINAL, tone) < 1.5 * line.gain);
     }
 }

@@ -137,7 +137,12 @@ impl Panel {
     /// Whether R, G and B have curves that differ.
     fn has_channel_curves(&self, curves: &Curves) -> bool {
         let [red, green, blue] = &curves.tables;
-        (self.is_rgb || curves.of == Of::Channels) && (red != green || green != blue)
+        let has = match curves.of {
+            Of::Samples => self.is_rgb,
+            Of::Channels => true,
+            Of::Tone => false,
+        };
+        has && (red != green || green != blue)
     }
 
     fn draw_curve(&self, table: &[u16], colour: Colour, canvas: &mut Canvas) {

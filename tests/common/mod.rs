@@ -3,5 +3,6 @@
 // Each test and benchmark uses its own part of this.
 #![allow(dead_code)]
 
+pub mod colours;
 pub mod frames;
 pub mod oracle;

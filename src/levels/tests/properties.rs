@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::scenes::{HEIGHT, Shot, WIDTH, chance, hills, info, measure, rings};
+use super::scenes::{HEIGHT, Shot, WIDTH, hills, info, measure, rings};
 use crate::frame::{Format, FrameInfo, LumaWeights, Range};
 use crate::levels::curves::Curves;
 use crate::levels::statistics::{Chunk, Statistics};
@@ -290,56 +290,6 @@ fn midtone_brings_the_median_to_the_middle_in_every_mode() {
     assert!(half.0 > none.0 + 5.0 && half.0 < whole.0 - 5.0, "{} {} {}", none.0, half.0, whole.0);
     assert_eq!((none.1.tables[0][16], none.1.tables[0][235]), (whole.1.tables[0][16], whole.1.tables[0][235]));
     assert!((output(1.0, Mode::Equalize).0 - 125.5).abs() <= 4.0);
-}
-
-/// Share of the pixels of a hazy picture of every hue that leave RGB by more than rounding does. `shade` gives value and
-/// saturation at each pixel.
-fn outside(settings: &Settings, shade: impl Fn(usize, usize) -> (f64, f64)) -> f64 {
-    let info = info(Format::Y444, Range::LIMITED);
-    let colour = |i: usize| {
-        let (x, y) = (i % WIDTH, i / WIDTH);
-        let hue = 6.0 * x as f64 / WIDTH as f64;
-        let (value, saturation) = shade(x, y);
-        let pure = |shift: f64| (2.0 - ((hue - shift + 3.0).rem_euclid(6.0) - 3.0).abs()).clamp(0.0, 1.0);
-        let [r, g, b] = [0.0, 2.0, 4.0].map(|shift| value * (1.0 - saturation + saturation * pure(shift)));
-        let luma = 0.2126 * r + 0.7152 * g + 0.0722 * b;
-        [luma, (b - luma) / 1.8556, (r - luma) / 1.5748]
-    };
-    let hazy: Vec<[u8; 3]> = (0..WIDTH * HEIGHT)
-        .map(|i| {
-            let [y, cb, cr] = colour(i);
-            [76.0 + 0.45 * 219.0 * y, 128.0 + 0.45 * 224.0 * cb, 128.0 + 0.45 * 224.0 * cr].map(|x| x.round() as u8)
-        })
-        .collect();
-    let luma: Vec<u8> = hazy.iter().map(|pixel| pixel[0]).collect();
-    let curves = &Levels::new(&info).decide(&measure(&luma, &info), settings, None).curves.clone();
-    let leaves = |pixel: &&[u8; 3]| {
-        let code = |i: usize| f64::from(curves.tables[i][usize::from(pixel[i])]);
-        let (y, cb, cr) = ((code(0) - 16.0) / 219.0, (code(1) - 128.0) / 224.0, (code(2) - 128.0) / 224.0);
-        [y + 1.5748 * cr, y - 0.1873 * cb - 0.4681 * cr, y + 1.8556 * cb].iter().any(|x| !(-0.02..=1.02).contains(x))
-    };
-    hazy.iter().filter(leaves).count() as f64 / hazy.len() as f64
-}
-
-#[test]
-fn few_colours_leave_rgb() {
-    let down = |y: usize| (y as f64 + 0.5) / HEIGHT as f64;
-    let mixed = |x: usize, y: usize| (down(y), chance(x / 8, y / 8, 0).powi(2));
-    // Balls of pure colours before something dark.
-    let balls = |x: usize, y: usize| match (x % 40).abs_diff(20).pow(2) + (y % 60).abs_diff(30).pow(2) {
-        far @ ..300 => (1.0 - 0.8 * far as f64 / 300.0, 1.0),
-        _ if y % 60 < 6 => (x as f64 / WIDTH as f64, 0.0),
-        _ => (0.05 + 0.2 * chance(x / 3, y / 3, 0), 0.1),
-    };
-    let stretch = Settings::default();
-    let equalize = Settings { mode: Mode::Equalize, ..Settings::default() };
-    let midtone = Settings { midtone: 1.0, ..Settings::default() };
-    for (name, settings, most) in
-        [("stretch", stretch, [0.01; 2]), ("equalize", equalize, [0.01; 2]), ("midtone", midtone, [0.01, 0.015])]
-    {
-        let left = [outside(&settings, mixed), outside(&settings, balls)];
-        assert!(left[0] <= most[0] && left[1] <= most[1], "{name}: {left:?}");
-    }
 }
 
 #[test]

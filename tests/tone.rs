@@ -1,0 +1,233 @@
+//! Curves that bend: colours keep their hue and saturation in every format, and what leaves no room for them holds them
+//! back.
+
+mod common;
+
+use autolevels::backend::Backend;
+use autolevels::cpu::{Cpu, Path};
+use autolevels::frame::{Format, FrameInfo, Lane};
+use autolevels::levels::curves::{Curves, Of};
+use autolevels::settings::{Mode, Settings};
+use common::colours::*;
+use common::frames::{Content, TestFrame};
+
+/// A curve that bends and gains that rise and fall, as functions of the share of the codes.
+fn bent(share: f64) -> f64 {
+    share.powf(0.6)
+}
+
+fn gain(share: f64) -> f64 {
+    0.5 + 3.0 * share * (1.0 - share)
+}
+
+fn curves(info: &FrameInfo) -> Curves {
+    let (shift, most) = (info.range.bin_shift(), f64::from(info.range.max));
+    let share = |entry: usize| (entry << shift) as f64 / most;
+    let table: Vec<u16> = (0..info.range.bins()).map(|entry| (bent(share(entry)) * most).round() as u16).collect();
+    let gains = (0..info.range.bins()).map(|entry| (256.0 * gain(share(entry))).round() as u16).collect();
+    // The others must not matter.
+    let others = [(); 2].map(|()| vec![7; info.range.bins()]);
+    let [second, third] = others;
+    Curves { of: Of::Tone, shift, gains, ..Curves::new([table, second, third]) }
+}
+
+/// What doubles make of luma and of what R, G and B have more than that: a gain of these, as far as there is room. Also
+/// by how much the gain changes if they are a code off.
+fn toned(info: &FrameInfo, curves: &Curves, luma: f64, more: [f64; 3]) -> (f64, f64, f64) {
+    let between = |at: &dyn Fn(u16) -> f64| {
+        let (code, next) = (luma as u16, (luma as u16).saturating_add(1).min(info.range.max));
+        at(code) + luma.fract() * (at(next) - at(code))
+    };
+    let toned = between(&|code| curves.out(0, code).into());
+    let gain = between(&|code| f64::from(curves.gains[usize::from(code) >> curves.shift]) / 256.0);
+    let (black, white) = (f64::from(info.range.black), f64::from(info.range.white));
+    let [highest, lowest] = [more.into_iter().fold(0.0, f64::max), more.into_iter().fold(0.0, f64::min)];
+    let room = |more: f64| match more {
+        0.0 => f64::INFINITY,
+        more if more > 0.0 => ((luma + highest).max(white) - toned).max(0.0) / more,
+        more => (toned - (luma + lowest).min(black)).max(0.0) / -more,
+    };
+    let held = more.map(room);
+    let off = held.iter().zip(more).filter(|(held, _)| **held < gain).map(|(held, more)| (held + 1.0) / more.abs());
+    (toned, held.into_iter().fold(gain, f64::min), off.fold(0.0, f64::max))
+}
+
+/// A level in quarters of a code; in whole ones of 16 bits.
+fn in_parts(info: &FrameInfo, level: f64) -> f64 {
+    if info.range.max == u16::MAX { level.round() } else { (4.0 * level).round() / 4.0 }
+}
+
+#[test]
+fn luma_and_colours_are_what_doubles_say() {
+    for (number, format) in Format::ALL.iter().enumerate().filter(|(_, format)| !is_grey(**format)) {
+        let (across, down) = site(*format).unwrap_or((1, 1));
+        let sizes = [(1, 1), (5, 3), (64, 34), (321, 33), (150, 49)];
+        let contents = [Content::Noise, Content::Ramp, Content::TwoLevels, Content::Natural, Content::Noise];
+        for (size, content) in sizes.into_iter().zip(contents) {
+            let info = info(*format, size, number);
+            let (curves, most) = (curves(&info), f64::from(info.range.max));
+            let before = TestFrame::new(&info, content, 5, 3);
+            for mut cpu in backends(&info) {
+                for mut frame in [before.clone(), before.clone().copied(9)] {
+                    cpu.apply(0, &mut frame, &curves).unwrap();
+                    frame.check_guards();
+                    for at in (0..info.width * info.height).map(|i| (i % info.width, i / info.width)) {
+                        let check = |lane: Lane, wanted: f64, off: f64| {
+                            let got = sample(&info, &frame, lane, at, true);
+                            let wanted = wanted.clamp(0.0, most);
+                            assert!((got - wanted).abs() <= off, "{info}: {lane:?} at {at:?} is {got}, not {wanted}");
+                        };
+                        let own = |lane: Lane| sample(&info, &before, lane, at, false);
+                        if format.is_rgb() {
+                            let rgb = pixel(&info, &before, at, false);
+                            let luma = in_parts(&info, to_yuv(&info, rgb)[0]);
+                            let more = rgb.map(|code| code - luma);
+                            let (toned, gain, _) = toned(&info, &curves, luma, more);
+                            for (lane, more) in [Lane::Red, Lane::Green, Lane::Blue].into_iter().zip(more) {
+                                // A gain that is held back is rounded down to 1/256.
+                                check(lane, toned + gain * more, 1.0 + more.abs() / 256.0);
+                            }
+                            if format.name().contains('A') {
+                                check(Lane::Alpha, own(Lane::Alpha), 0.0);
+                            }
+                            continue;
+                        }
+                        check(Lane::Luma, curves.out(0, own(Lane::Luma) as u16).into(), 0.0);
+                        if at.0 % across == 0 && at.1 % down == 0 {
+                            let (luma, neutral) = (mean_luma(&info, &before, at), f64::from(info.range.neutral));
+                            let [cb, cr] = [own(Lane::Cb), own(Lane::Cr)];
+                            let more = to_rgb(&info, [luma, cb, cr]).map(|channel| in_parts(&info, channel - luma));
+                            let (_, gain, off) = toned(&info, &curves, luma, more);
+                            for (lane, code) in [(Lane::Cb, cb), (Lane::Cr, cr)] {
+                                // What R, G and B have more, and how much room, is in whole codes.
+                                let off = 1.0 + (code - neutral).abs() * (off + 1.0 / 256.0);
+                                check(lane, neutral + gain * (code - neutral), off);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn identity_curves_change_nothing() {
+    for (number, format) in Format::ALL.iter().enumerate() {
+        let info = info(*format, (321, 33), number);
+        let gains = vec![256; info.range.bins()];
+        let curves = Curves { of: Of::Tone, gains, ..Curves::identity(info.range.codes()) };
+        assert!(curves.is_identity());
+        let before = TestFrame::new(&info, Content::Noise, 5, 3);
+        for path in Path::ALL.iter().filter(|path| path.is_available()) {
+            let mut frame = before.clone();
+            Cpu::with(&info, 1, *path, 1).apply(0, &mut frame, &curves).unwrap();
+            assert!(frame == before, "{info}");
+        }
+    }
+}
+
+fn equalize() -> Settings {
+    Settings { mode: Mode::Equalize, ..Settings::default() }
+}
+
+fn midtone() -> Settings {
+    Settings { midtone: 1.0, ..Settings::default() }
+}
+
+/// A hazy picture of every hue, in value and saturation as `shade` says.
+fn hazy(shade: impl Fn(usize, usize) -> (f64, f64)) -> impl Fn(usize, usize) -> [f64; 3] {
+    move |x, y| {
+        let hue = 6.0 * x as f64 / WIDTH as f64;
+        let (value, saturation) = shade(x, y);
+        let pure = |shift: f64| (2.0 - ((hue - shift + 3.0).rem_euclid(6.0) - 3.0).abs()).clamp(0.0, 1.0);
+        [0.0, 2.0, 4.0].map(|shift| 0.27 + 0.45 * value * (1.0 - saturation + saturation * pure(shift)))
+    }
+}
+
+/// Some number from 0 to 1 for each place.
+fn chance(x: usize, y: usize) -> f64 {
+    let mut bits = (x as u64) << 32 ^ y as u64 ^ 0x9E37_79B9;
+    for _ in 0..3 {
+        bits = (bits ^ (bits >> 31)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    }
+    (bits >> 40) as f64 / f64::from(1 << 24)
+}
+
+fn mixed(x: usize, y: usize) -> (f64, f64) {
+    ((y as f64 + 0.5) / HEIGHT as f64, chance(x / 8, y / 8).powi(2))
+}
+
+/// Balls of pure colours before something dark.
+fn balls(x: usize, y: usize) -> (f64, f64) {
+    match (x % 40).abs_diff(20).pow(2) + (y % 60).abs_diff(30).pow(2) {
+        far @ ..300 => (1.0 - 0.8 * far as f64 / 300.0, 1.0),
+        _ if y % 60 < 6 => (x as f64 / WIDTH as f64, 0.0),
+        _ => (0.05 + 0.2 * chance(x / 3, y / 3), 0.1),
+    }
+}
+
+#[test]
+fn few_colours_leave_rgb() {
+    for (name, settings) in [("stretch", Settings::default()), ("equalize", equalize()), ("midtone", midtone())] {
+        let left = [outside(Format::Y444, &settings, hazy(mixed)), outside(Format::Y444, &settings, hazy(balls))];
+        assert!(left[0] <= 0.01 && left[1] <= 0.01, "{name}: {left:?}");
+    }
+}
+
+/// Hues, in turns, and saturations of a picture after it was levelled, at each pixel.
+fn seen(format: Format, settings: &Settings, picture: impl Fn(usize, usize) -> [f64; 3]) -> Vec<(f64, f64)> {
+    let mut show = Show::new(format, settings);
+    let frame = show.frame(picture);
+    let (span, _, _) = scale(&show.info);
+    let black = f64::from(show.info.range.black);
+    let at = |i: usize| {
+        let rgb = pixel(&show.info, &frame, (i % WIDTH, i / WIDTH), true).map(|code| ((code - black) / span).max(0.0));
+        let (low, high) = (rgb.into_iter().fold(1.0, f64::min), rgb.into_iter().fold(0.0, f64::max));
+        let [_, cb, cr] = to_yuv(&show.info, rgb.map(|value| 255.0 * value));
+        let neutral = f64::from(show.info.range.neutral);
+        ((cr - neutral).atan2(cb - neutral) / std::f64::consts::TAU, (high - low) / high.max(0.01))
+    };
+    (0..WIDTH * HEIGHT).map(at).collect()
+}
+
+/// Soft colours of every hue at all levels, as faces and leaves have.
+fn soft(x: usize, y: usize) -> (f64, f64) {
+    (0.2 + 0.8 * chance(x / 8, y / 8).powi(4), 0.35)
+}
+
+#[test]
+fn soft_colours_keep_hue_and_saturation_in_every_format() {
+    for format in [Format::Y444, Format::Rgb, Format::Bgrx, Format::Y444p10, Format::Argb64] {
+        let stretched = seen(format, &Settings::default(), hazy(soft));
+        for (name, settings) in [("equalize", equalize()), ("midtone", midtone())] {
+            let bent = seen(format, &settings, hazy(soft));
+            let (mut hues, mut saturations, mut all) = (0.0, 0.0, 0.0);
+            for ((hue, saturation), (got_hue, got_saturation)) in stretched.iter().zip(&bent) {
+                let off = (hue - got_hue + 0.5).rem_euclid(1.0) - 0.5;
+                hues += off.abs() / bent.len() as f64;
+                saturations += (saturation - got_saturation).abs();
+                all += saturation;
+            }
+            // A fiftieth of a turn is seven degrees.
+            assert!(hues < 0.02, "{format:?}, {name}: hues are off by {hues} turns");
+            let off = saturations / all;
+            assert!(off < 0.12, "{format:?}, {name}: saturations are off by a share of {off}");
+        }
+    }
+}
+
+#[test]
+fn a_dithered_grey_stays_grey() {
+    let grey = |x: usize, y: usize| [0.3 + 0.4 * (x + y) as f64 / (WIDTH + HEIGHT) as f64; 3];
+    let mut show = Show::new(Format::Rgb, &Settings { dither: true, ..equalize() });
+    let frame = show.frame(grey);
+    let mut seen = [false; 256];
+    for i in 0..WIDTH * HEIGHT {
+        let [r, g, b] = pixel(&show.info, &frame, (i % WIDTH, i / WIDTH), true);
+        assert!(r == g && g == b, "{r}, {g}, {b}");
+        seen[r as usize] = true;
+    }
+    let unused = seen.iter().filter(|seen| !**seen).count();
+    assert!(unused < 16, "{unused} codes of 256 are gaps");
+}
