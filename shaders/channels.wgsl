@@ -1,4 +1,5 @@
-// Counts luma, R, G and B of every site, when R, G and B are to have levels of their own.
+// Counts luma, R, G and B of every site, when R, G and B are to have levels of their own; or, compiled with `sums`, sums R,
+// G and B up at each luma. For both at once there is not room everywhere.
 //
 // There are few workgroups; each counts in its own tables in workgroup memory and stores them in its own slot.
 
@@ -13,12 +14,21 @@ override rgb: u32 = 0u;
 override alpha: u32 = 4u;
 // Codes of a bin, as their binary logarithm.
 override bin: u32 = 0u;
+override sums: u32 = 0u;
+// From one row of sites that is counted to the next.
+override counted: u32 = 1u;
 
 const ALL = 4u * CODES;
 
 var<workgroup> tables: array<atomic<u32>, ALL>;
 
 fn count(luma: u32, channels: vec3<u32>) {
+    if sums != 0u {
+        for (var i = 0u; i < 3u; i++) {
+            atomicAdd(&tables[(i + 1u) * CODES + (luma >> bin)], channels[i] >> bin);
+        }
+        return;
+    }
     atomicAdd(&tables[luma >> bin], 1u);
     atomicAdd(&tables[CODES + (channels.x >> bin)], 1u);
     atomicAdd(&tables[2u * CODES + (channels.y >> bin)], 1u);
@@ -61,7 +71,7 @@ fn channels(
     let across = within(edges.x, edges.y, stream.width, shift_x);
     let down = within(stream.window.z, stream.window.w, stream.planes[0].rows, shift_y);
     // Whole rows to a workgroup.
-    for (var y = down.x + group.x; y < down.y; y += groups.x) {
+    for (var y = down.x + group.x * counted; y < down.y; y += groups.x * counted) {
         for (var x = across.x + index; x < across.y; x += threads) {
             count_site(vec2(x, y));
         }

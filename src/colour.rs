@@ -205,6 +205,12 @@ pub struct Places {
 }
 
 impl Places {
+    /// From one row of sites that is counted to the next: all are, but where their sums would not fit into 32 bits.
+    pub fn counted(&self, info: &FrameInfo) -> usize {
+        let most = self.sites[0] as u64 * self.sites[1] as u64 * info.range.bins() as u64;
+        most.div_ceil(u32::MAX.into()).max(1) as usize
+    }
+
     /// The places in frames as described by `info`; `None` for grey formats.
     pub fn find(info: &FrameInfo) -> Option<Places> {
         let lanes =

@@ -12,6 +12,28 @@ use autolevels::settings::{BackendChoice, Mode, Settings};
 use common::colours::*;
 use common::frames::{Content, TestFrame};
 
+/// Sums of colours lie at the lumas that were counted, each within the codes, and are those of the picture.
+fn check_colours(statistics: &Statistics, sums: &[u64; 3], info: &FrameInfo) {
+    let [luma, ..] = &statistics.channels;
+    for (colours, sum) in statistics.colours.iter().zip(sums) {
+        assert_eq!(colours.len(), luma.len(), "{info}");
+        let most = info.range.bins() as u32 - 1;
+        assert!(colours.iter().zip(luma).all(|(sum, count)| *sum <= count * most), "{info}");
+        let got: u64 = colours.iter().map(|sum| u64::from(*sum)).sum();
+        let sites: u64 = luma.iter().map(|count| u64::from(*count)).sum();
+        assert!(got.abs_diff(*sum) * 50 <= sites + 50, "{info}: {got} in all, not {sum}");
+    }
+    if info.format.is_rgb() {
+        // The weighted mean of the sums is luma, but for rounding.
+        for (bin, count) in luma.iter().enumerate() {
+            let weighted: u64 =
+                (0..3).map(|i| u64::from(info.weights.0[i]) * u64::from(statistics.colours[i][bin])).sum();
+            let mean = weighted as f64 / 65536.0 / f64::from((*count).max(1));
+            assert!(*count == 0 || (mean - bin as f64).abs() <= 1.0, "{info}: {mean} at {bin}");
+        }
+    }
+}
+
 #[test]
 fn sites_are_counted() {
     for (number, format) in Format::ALL.iter().enumerate() {
@@ -22,6 +44,8 @@ fn sites_are_counted() {
             let alpha = format.name().contains('A');
             let (bins, shift) = (info.range.bins(), info.range.bin_shift());
             let mut wanted = [(); 4].map(|_| vec![0u32; bins]);
+            // Sums of R, G and B of all pixels.
+            let mut sums = [0u64; 3];
             for y in (0..info.height).step_by(down) {
                 for x in (0..info.width).step_by(across) {
                     if is_grey(*format) || alpha && sample(&info, &frame, Lane::Alpha, (x, y), false) == 0.0 {
@@ -35,9 +59,11 @@ fn sites_are_counted() {
                         let [cb, cr] = [Lane::Cb, Lane::Cr].map(|lane| sample(&info, &frame, lane, (x, y), false));
                         (luma, to_rgb(&info, [luma, cb, cr]))
                     };
+                    let bin = |code: f64| code.round().clamp(0.0, info.range.max.into()) as usize >> shift;
                     for (table, code) in wanted.iter_mut().zip([luma, rgb[0], rgb[1], rgb[2]]) {
-                        table[code.round().clamp(0.0, info.range.max.into()) as usize >> shift] += 1;
+                        table[bin(code)] += 1;
                     }
+                    sums.iter_mut().zip(rgb).for_each(|(sum, code)| *sum += bin(code) as u64);
                 }
             }
             for mut cpu in backends(&info) {
@@ -60,6 +86,7 @@ fn sites_are_counted() {
                     let sites = wanted.iter().sum::<u32>();
                     assert!(moved * 50 <= u64::from(sites) + 50, "{info}, channel {channel}: {moved} of {sites}");
                 }
+                check_colours(&statistics, &sums, &info);
                 cpu.count_channels(false);
                 cpu.measure(0, &mut frame).unwrap();
                 cpu.statistics(0, &mut statistics).unwrap();

@@ -135,7 +135,11 @@ fn difference(gpu: &Results, cpu: &Results) -> Option<String> {
             let (got, wanted) = (statistics.luma[code], wanted.luma[code]);
             return Some(format!("frame {number}: {got} pixels of code {code}, not {wanted}"));
         }
-        for (channel, (table, wanted)) in statistics.channels.iter().zip(&wanted.channels).enumerate() {
+        let tables = |statistics: &Statistics| {
+            let Statistics { channels, colours, .. } = statistics.clone();
+            channels.into_iter().chain(colours).collect::<Vec<_>>()
+        };
+        for (channel, (table, wanted)) in tables(statistics).into_iter().zip(tables(wanted)).enumerate() {
             if table.len() != wanted.len() {
                 return Some(format!(
                     "frame {number}: {} codes of channel {channel}, not {}",

@@ -22,8 +22,28 @@ struct Counts {
     words: Rows<u16>,
 }
 
-/// Counts by bin.
-type Tables = [[u32; MOST_BINS]; CHANNELS];
+/// What is counted by bin.
+struct Tables {
+    /// Of R, G and B.
+    channels: [[u32; MOST_BINS]; 3],
+    /// Of luma, and the sums of R, G and B at it.
+    colours: [[u32; CHANNELS]; MOST_BINS],
+}
+
+impl Tables {
+    const EMPTY: Tables = Tables { channels: [[0; MOST_BINS]; 3], colours: [[0; CHANNELS]; MOST_BINS] };
+
+    #[inline(always)]
+    fn count(&mut self, luma: usize, channels: [usize; 3]) {
+        // The masks change nothing, and spare the checks.
+        for (table, bin) in self.channels.iter_mut().zip(channels) {
+            table[bin & (MOST_BINS - 1)] += 1;
+        }
+        let [r, g, b] = channels.map(|bin| bin as u32);
+        let sums = &mut self.colours[luma & (MOST_BINS - 1)];
+        sums.iter_mut().zip([1, r, g, b]).for_each(|(sum, value)| *sum += value);
+    }
+}
 
 /// Counts the channels of frames of one kind.
 pub struct Channels {
@@ -38,8 +58,7 @@ pub struct Channels {
 impl Channels {
     pub fn new(info: &FrameInfo, threads: usize) -> Channels {
         let places = Places::find(info);
-        let counts =
-            || Box::new(Counts { tables: [[0; MOST_BINS]; CHANNELS], bytes: Rows::default(), words: Rows::default() });
+        let counts = || Box::new(Counts { tables: Tables::EMPTY, bytes: Rows::default(), words: Rows::default() });
         let window = places.map_or([0..0, 0..0], |places| places.within(&Window::whole(info), info));
         Channels {
             window,
@@ -65,12 +84,12 @@ impl Channels {
             .zip(&info.planes)
             .map(|(plane, shape)| Plane { data: used(plane, shape), stride: plane.stride })
             .collect();
-        let rows = (BAND / across.len().max(1)).max(1);
+        let rows = (BAND / across.len().max(1)).max(1) * places.counted(info);
         let bands = down.clone().step_by(rows).map(|top| (top, (top + rows).min(down.end)));
         let job = Job { places, matrix, info, planes: &planes, across: across.clone() };
         pool::share(counts, bands, |counts, (top, bottom)| {
             let Counts { tables, bytes, words } = &mut **counts;
-            for y in top..bottom {
+            for y in (top..bottom).step_by(places.counted(info)) {
                 match (info.format.is_rgb(), info.format.packing()) {
                     (true, Packing::BYTE) => job.count_pixels::<u8>(y, tables),
                     (true, _) => job.count_pixels::<u16>(y, tables),
@@ -79,14 +98,19 @@ impl Channels {
                 }
             }
         });
-        for (channel, table) in statistics.channels.iter_mut().enumerate() {
+        let sum = |table: &mut Vec<u32>, of: &dyn Fn(&Tables, usize) -> u32| {
             table.clear();
-            table.resize(info.range.bins(), 0);
-            for counts in counts.iter_mut() {
-                table.iter_mut().zip(&counts.tables[channel]).for_each(|(sum, count)| *sum += count);
-            }
+            table.extend(
+                (0..info.range.bins()).map(|bin| counts.iter().map(|counts| of(&counts.tables, bin)).sum::<u32>()),
+            );
+        };
+        let [luma, channels @ ..] = &mut statistics.channels;
+        sum(luma, &|tables, bin| tables.colours[bin][0]);
+        for (index, (channel, colours)) in channels.iter_mut().zip(&mut statistics.colours).enumerate() {
+            sum(channel, &|tables, bin| tables.channels[index][bin]);
+            sum(colours, &|tables, bin| tables.colours[bin][index + 1]);
         }
-        counts.iter_mut().for_each(|counts| counts.tables = [[0; MOST_BINS]; CHANNELS]);
+        counts.iter_mut().for_each(|counts| counts.tables = Tables::EMPTY);
     }
 }
 
@@ -115,7 +139,7 @@ impl Job<'_> {
             let [r, g, b] = [red, green, blue].map(sample);
             // The weights sum to 65536, so this fits.
             let luma = (wr * r + wg * g + wb * b + 32768) >> 16;
-            count(tables, [luma, r, g, b].map(|code| (code >> shift) as usize));
+            tables.count((luma >> shift) as usize, [r, g, b].map(|code| (code >> shift) as usize));
         }
     }
 
@@ -128,15 +152,7 @@ impl Job<'_> {
         for ((mean, cb), cr) in means.iter().zip(cb).zip(cr) {
             let luma = nearest(*mean);
             let [r, g, b] = self.matrix.channels(luma, cb.get(), cr.get());
-            count(tables, [luma as usize, r, g, b].map(|code| code >> shift));
+            tables.count(luma as usize >> shift, [r, g, b].map(|code| code >> shift));
         }
-    }
-}
-
-#[inline(always)]
-fn count(tables: &mut Tables, bins: [usize; CHANNELS]) {
-    for channel in 0..CHANNELS {
-        // The mask changes nothing, and spares the check.
-        tables[channel][bins[channel] & (MOST_BINS - 1)] += 1;
     }
 }

@@ -17,21 +17,28 @@ const TOTAL: &[Kind] = &[Kind::Read, Kind::ReadWrite];
 const MOST_WORKGROUPS: usize = 104;
 /// Invocations of a workgroup that adds up. As in `totals.wgsl`.
 const TOTAL_THREADS: usize = 32;
+
 /// The passes, compiled.
 pub struct Channels {
-    count: Pass,
+    /// What counts, and what sums up.
+    count: [Pass; 2],
     total: Pass,
     workgroups: u32,
     /// Bins of a table.
     bins: usize,
 }
 
-/// The tables of one slot, and what they are bound with.
+/// The tables of one slot: the counts, and the sums.
 pub struct Counting {
+    halves: [Half; 2],
+    bins: usize,
+}
+
+/// Tables, and what they are bound with.
+struct Half {
     count: wgpu::BindGroup,
     total: wgpu::BindGroup,
     totals: Download,
-    bins: usize,
 }
 
 impl Channels {
@@ -44,13 +51,17 @@ impl Channels {
         let unit = info.measured().unit_pixels;
         constants.extend([("threads", threads.into()), ("rgb", rgb.into())]);
         constants.extend([("alpha", alpha as f64), ("unit", unit as f64)]);
-        constants.push(("bin", info.range.bin_shift().into()));
+        constants.extend([("bin", info.range.bin_shift().into()), ("counted", places.counted(info) as f64)]);
         let make = |index: usize, kinds: &[Kind], constants: &[(&str, f64)]| {
             let (name, source) = shaders(info)[index];
             pass(gpu, name, edit(source), kinds, None, constants)
         };
+        let count = [0.0, 1.0].map(|sums| {
+            let constants: Vec<_> = constants.iter().copied().chain([("sums", sums)]).collect();
+            make(5, COUNT, &constants)
+        });
         Channels {
-            count: make(5, COUNT, &constants),
+            count,
             total: make(6, TOTAL, &[]),
             workgroups: places.sites[1].min(MOST_WORKGROUPS) as u32,
             bins: info.range.bins(),
@@ -60,27 +71,33 @@ impl Channels {
     /// Room for the counts of a slot with these textures.
     pub fn counting(&self, gpu: &Gpu, stream: &wgpu::Buffer, textures: &[wgpu::TextureView; MOST_PLANES]) -> Counting {
         let words = (CHANNELS * self.bins) as u64;
-        let counts = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("channels"),
-            size: 4 * words * u64::from(self.workgroups),
-            usage: wgpu::BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        });
-        let totals = Download::new(gpu, "totals", 4 * words);
-        let [first, second, third] = textures.each_ref().map(wgpu::BindingResource::TextureView);
-        let (stream, counts) = (stream.as_entire_binding(), counts.as_entire_binding());
-        Counting {
-            count: bind(gpu, &self.count.group, &[stream, first, second, third, counts.clone()]),
-            total: bind(gpu, &self.total.group, &[counts, totals.bound().as_entire_binding()]),
-            totals,
-            bins: self.bins,
-        }
+        let half = |count: &Pass| {
+            let counts = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("channels"),
+                size: 4 * words * u64::from(self.workgroups),
+                usage: wgpu::BufferUsages::STORAGE,
+                mapped_at_creation: false,
+            });
+            let totals = Download::new(gpu, "totals", 4 * words);
+            let [first, second, third] = textures.each_ref().map(wgpu::BindingResource::TextureView);
+            let (stream, counts) = (stream.as_entire_binding(), counts.as_entire_binding());
+            Half {
+                count: bind(gpu, &count.group, &[stream, first, second, third, counts.clone()]),
+                total: bind(gpu, &self.total.group, &[counts, totals.bound().as_entire_binding()]),
+                totals,
+            }
+        };
+        Counting { halves: self.count.each_ref().map(half), bins: self.bins }
     }
 
     /// Records the dispatches that count a frame that is in its textures.
     pub fn record(&self, pass: &mut wgpu::ComputePass, counting: &Counting) {
-        self.count.dispatch(pass, &counting.count, None, [self.workgroups, 1]);
-        self.total.dispatch(pass, &counting.total, None, [(CHANNELS * self.bins / TOTAL_THREADS) as u32, 1]);
+        for (count, half) in self.count.iter().zip(&counting.halves) {
+            count.dispatch(pass, &half.count, None, [self.workgroups, 1]);
+        }
+        for half in &counting.halves {
+            self.total.dispatch(pass, &half.total, None, [(CHANNELS * self.bins / TOTAL_THREADS) as u32, 1]);
+        }
     }
 }
 
@@ -90,17 +107,17 @@ impl Counting {
     /// # Errors
     /// If the GPU fails.
     pub fn reclaim(&mut self, gpu: &Gpu) -> Result<(), BackendError> {
-        self.totals.reclaim(gpu, "measuring")
+        self.halves.iter_mut().try_for_each(|half| half.totals.reclaim(gpu, "measuring"))
     }
 
     /// Makes the counts ready for the processor, after the pass.
     pub fn record_after(&mut self, encoder: &mut wgpu::CommandEncoder) {
-        self.totals.record(encoder);
+        self.halves.iter_mut().for_each(|half| half.totals.record(encoder));
     }
 
     /// Asks for the counts after `submission`.
     pub fn submitted(&mut self, submission: &Ticket) {
-        self.totals.submitted(submission);
+        self.halves.iter_mut().for_each(|half| half.totals.submitted(submission));
     }
 
     /// Waits for the counts.
@@ -108,12 +125,20 @@ impl Counting {
     /// # Errors
     /// If the GPU fails.
     pub fn read(&mut self, gpu: &Gpu, statistics: &mut Statistics) -> Result<(), BackendError> {
-        self.totals.read(gpu, "measuring", |bytes| {
+        let bins = self.bins;
+        let take = |table: &mut Vec<u32>, counts: &[u32]| {
+            table.clear();
+            table.extend_from_slice(counts);
+        };
+        let [counts, sums] = &mut self.halves;
+        counts.totals.read(gpu, "measuring", |bytes| {
             let words: &[u32] = bytemuck::cast_slice(bytes);
-            for (table, counts) in statistics.channels.iter_mut().zip(words.chunks(self.bins)) {
-                table.clear();
-                table.extend_from_slice(counts);
-            }
+            statistics.channels.iter_mut().zip(words.chunks(bins)).for_each(|(table, counts)| take(table, counts));
+        })?;
+        sums.totals.read(gpu, "measuring", |bytes| {
+            let words: &[u32] = bytemuck::cast_slice(bytes);
+            // The first is luma's, at which they are summed up.
+            statistics.colours.iter_mut().zip(words.chunks(bins).skip(1)).for_each(|(table, sums)| take(table, sums));
         })
     }
 }

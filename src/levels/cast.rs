@@ -1,6 +1,8 @@
 //! Cast: where the levels of red, green and blue lie against those of luma.
 //!
-//! A frame's own ends tell by what line each channel follows from luma. What is remembered are *offsets*: how far that
+//! A frame tells twice by what line each channel follows from luma: by the channel's own ends, and by the mean colours of
+//! its darkest and brightest spots. The ends of two channels may be set by different things, of which none is black or
+//! white: where the spots do not say the same, what both say holds, and a cast is never made by what only one says. What is remembered are *offsets*: how far that
 //! line puts the channel's ends from those that are held for luma, in shares of their span. A change of exposure moves
 //! all ends alike and leaves the offsets as they are, so only luma's ends follow it. A cast changes as slowly as daylight
 //! does: the offsets are pulled gently, and something colourful that comes in turns nothing else.
@@ -10,13 +12,15 @@ use crate::frame::Range;
 use super::look;
 use super::points::Distribution;
 use super::smoothstep;
-use super::statistics::CHANNELS;
+use super::statistics::{CHANNELS, Statistics};
 use super::stretch::Ends;
 
 /// Time constant of the pull in seconds, at the default `smoothing`.
 const PULL: f64 = 2.0;
 /// Most that the pull may move an end of a channel, in output codes a second.
 const SLEW: f64 = 20.0;
+/// The share of the sites that the darkest spots are, and the brightest.
+const SPOTS: f64 = 0.002;
 /// Offsets beyond this mean nothing: luma's span is a small part of the channel's.
 const MOST: f64 = 4.0;
 /// Spans of luma, in codes, between which a picture begins to tell a cast.
@@ -50,17 +54,24 @@ impl Cast {
         (self.offsets, self.known) = ([[0.0; 2]; 3], 0.0);
     }
 
-    /// Takes the counts of a frame in: luma, R, G and B at its sites. The outermost `clip` shares are let go.
-    pub fn step(&mut self, counts: &[Vec<u32>; CHANNELS], range: &Range, clip: (f64, f64), pace: &Pace) {
+    /// Takes the counts of a frame's channels in. The outermost `clip` shares are let go.
+    pub fn step(&mut self, statistics: &Statistics, range: &Range, clip: (f64, f64), pace: &Pace) {
         let mut ends = [Ends { black: 0.0, white: 0.0 }; CHANNELS];
-        for (ends, counts) in ends.iter_mut().zip(counts) {
+        for (ends, counts) in ends.iter_mut().zip(&statistics.channels) {
             if !self.distribution.fill(counts, range) {
                 return;
             }
             *ends = look::ends(&self.distribution, clip);
         }
         let [luma, channels @ ..] = ends;
-        let own = channels.map(|ends| {
+        let spots = [Spot::darkest(statistics, range), Spot::brightest(statistics, range)];
+        let agreed: [Ends; 3] = std::array::from_fn(|channel| {
+            let [dark, bright] = spots.map(|spot| (spot.luma, spot.channels[channel]));
+            let at = |level: f64| dark.1 + (bright.1 - dark.1) * (level - dark.0) / (bright.0 - dark.0).max(1.0);
+            let end = |luma: f64, own: f64| luma + agreed(own - luma, at(luma) - luma);
+            Ends { black: end(luma.black, channels[channel].black), white: end(luma.white, channels[channel].white) }
+        });
+        let own = agreed.map(|ends| {
             let gain = ends.span() / luma.span().max(1.0);
             let offset = |held: f64| ends.black + gain * (held - luma.black) - held;
             [pace.held.black, pace.held.white].map(|held| (offset(held) / pace.held.span().max(1.0)).clamp(-MOST, MOST))
@@ -99,6 +110,54 @@ impl Cast {
     }
 }
 
+/// What both of two offsets say.
+fn agreed(one: f64, other: f64) -> f64 {
+    if one * other > 0.0 { one.signum() * one.abs().min(other.abs()) } else { 0.0 }
+}
+
+/// The mean colour of some sites, in 8-bit codes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Spot {
+    luma: f64,
+    channels: [f64; 3],
+}
+
+impl Spot {
+    fn darkest(statistics: &Statistics, range: &Range) -> Spot {
+        Spot::of(statistics, range, 0..range.bins())
+    }
+
+    fn brightest(statistics: &Statistics, range: &Range) -> Spot {
+        Spot::of(statistics, range, (0..range.bins()).rev())
+    }
+
+    /// The first of the sites that are counted, bin by bin.
+    fn of(statistics: &Statistics, range: &Range, bins: impl Iterator<Item = usize>) -> Spot {
+        let counts = &statistics.channels[0];
+        let share = SPOTS * counts.iter().map(|count| f64::from(*count)).sum::<f64>();
+        let bins_of_code = range.bins() as f64 / 256.0;
+        let at = |table: &[u32], bin: usize| table.get(bin).map_or(0.0, |count| f64::from(*count));
+        let (mut spot, mut left) = (Spot::default(), share);
+        for bin in bins {
+            let count = at(counts, bin);
+            if count == 0.0 {
+                continue;
+            }
+            // Of the last bin only as much as is left.
+            let part = left.min(count) / (share * bins_of_code);
+            spot.luma += part * bin as f64;
+            for (channel, sums) in spot.channels.iter_mut().zip(&statistics.colours) {
+                *channel += part * at(sums, bin) / count;
+            }
+            left -= count;
+            if left <= 0.0 {
+                break;
+            }
+        }
+        spot
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -107,13 +166,23 @@ mod tests {
     const HELD: Ends = Ends { black: 40.0, white: 140.0 };
     const FIRST: Pace = Pace { time: 0.04, cut: 0.0, held: HELD, full: 219.0, max_gain: 4.0 };
 
-    /// Counts of codes spread evenly between two, for luma, R, G and B.
-    fn counts(ends: [(usize, usize); 4]) -> [Vec<u32>; CHANNELS] {
-        ends.map(|(from, to)| (0..256).map(|code| if (from..=to).contains(&code) { 100 } else { 0 }).collect())
+    /// A picture whose codes are spread evenly between two for luma, R, G and B, all of them rising together.
+    fn counted(ends: [(usize, usize); 4]) -> Statistics {
+        let even = |(from, to)| (0..256).map(|code| if (from..=to).contains(&code) { 100 } else { 0 }).collect();
+        let mut statistics = Statistics { channels: ends.map(even), ..Statistics::empty(256, 1) };
+        let [(dark, bright), channels @ ..] = ends;
+        for (sums, (from, to)) in statistics.colours.iter_mut().zip(channels) {
+            let code =
+                |luma: usize| from as f64 + (to - from) as f64 * (luma - dark) as f64 / (bright - dark).max(1) as f64;
+            sums.extend(
+                (0..256).map(|luma| if (dark..=bright).contains(&luma) { (100.0 * code(luma)) as u32 } else { 0 }),
+            );
+        }
+        statistics
     }
 
     fn step(cast: &mut Cast, ends: [(usize, usize); 4], pace: Pace) {
-        cast.step(&counts(ends), &Range::LIMITED, (0.0, 0.0), &pace);
+        cast.step(&counted(ends), &Range::LIMITED, (0.0, 0.0), &pace);
     }
 
     const WARM: [(usize, usize); 4] = [(40, 140), (50, 160), (40, 140), (30, 100)];
@@ -127,6 +196,20 @@ mod tests {
         let half = cast.ends(HELD, NOMINAL, 0.5);
         assert!((half[0].white - 150.0).abs() < 1e-9 && (half[2].white - 120.0).abs() < 1e-9);
         assert_eq!(cast.ends(HELD, NOMINAL, 0.0), [HELD; 3]);
+    }
+
+    #[test]
+    fn ends_that_different_things_set_are_no_cast() {
+        // All channels have their own ends, but what is darkest and what is brightest is grey.
+        let mut statistics = counted([(40, 140), (30, 160), (50, 140), (20, 120)]);
+        statistics.colours = counted([(40, 140); 4]).colours;
+        let mut cast = Cast::default();
+        cast.step(&statistics, &Range::LIMITED, (0.0, 0.0), &FIRST);
+        assert!(cast.offsets.iter().flatten().all(|offset| offset.abs() < 0.005), "{cast:?}");
+        // What is darkest is bluish, and nothing is less blue: both say so.
+        statistics = counted([(40, 140), (40, 140), (40, 140), (60, 140)]);
+        cast.step(&statistics, &Range::LIMITED, (0.0, 0.0), &Pace { cut: 1.0, ..FIRST });
+        assert!((cast.offsets[2][0] - 0.2).abs() < 0.01, "{cast:?}");
     }
 
     #[test]

@@ -239,7 +239,7 @@ impl Levels {
             full: tuning.target.span(),
             max_gain: tuning.max_gain,
         };
-        self.cast.step(&statistics.channels, &self.info.range, self.clip, &pace);
+        self.cast.step(statistics, &self.info.range, self.clip, &pace);
     }
 
     /// Draws the curves that the memory and the settings ask for.

@@ -21,19 +21,22 @@ pub struct Statistics {
     /// The chunks, row by row.
     pub chunks: Vec<Chunk>,
     /// Sites at each code of their mean luma, and of R, G and B in luma's codes: where chroma is subsampled a site is
-    /// the pixels that share a sample, else a pixel. Empty unless they were asked for, and of grey formats.
+    /// the pixels that share a sample, else a pixel. Of very large frames some rows of sites are counted. Empty unless
+    /// they were asked for, and of grey formats.
     pub channels: [Vec<u32>; CHANNELS],
+    /// Sums of R, G and B, in bins, of the sites at each code of their mean luma. Empty as `channels` are.
+    pub colours: [Vec<u32>; 3],
 }
 
 impl Statistics {
     /// Statistics of a frame without a vote, of the right shape.
     pub fn empty(bins: usize, chunks: usize) -> Statistics {
-        Statistics { luma: vec![0; bins], chunks: vec![Chunk::default(); chunks], channels: Default::default() }
+        Statistics { luma: vec![0; bins], chunks: vec![Chunk::default(); chunks], ..Statistics::default() }
     }
 
     /// Empties the tables of the channels.
     pub fn forget_channels(&mut self) {
-        self.channels.iter_mut().for_each(Vec::clear);
+        self.channels.iter_mut().chain(&mut self.colours).for_each(Vec::clear);
     }
 
     /// Pixels that voted.

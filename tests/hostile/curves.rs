@@ -71,7 +71,7 @@ fn fill(statistics: &mut Statistics, codes: usize, dice: &mut Dice) {
         0 => dice.below(700) as usize,
         _ => 48,
     };
-    for table in &mut statistics.channels {
+    for table in statistics.channels.iter_mut().chain(&mut statistics.colours) {
         table.clear();
         let length = [0, codes, codes, codes, dice.below(2 * codes as u64) as usize][dice.below(5) as usize];
         table.extend((0..length).map(|_| dice.count()));

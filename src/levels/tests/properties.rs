@@ -30,8 +30,13 @@ fn hostile_statistics() -> impl Strategy<Value = Statistics> {
     let sizes = prop_oneof![3 => Just(40usize), 1 => 0..600usize];
     let chunks = sizes.prop_flat_map(move |n| prop::collection::vec(chunks.clone(), n));
     let lengths = prop_oneof![3 => Just(256usize), 1 => 0..400usize];
-    let channels = lengths.prop_flat_map(move |n| prop::array::uniform4(prop::collection::vec(count(), n)));
-    (luma, chunks, channels).prop_map(|(luma, chunks, channels)| Statistics { luma, chunks, channels })
+    let channels = lengths.prop_flat_map(move |n| prop::array::uniform7(prop::collection::vec(count(), n)));
+    (luma, chunks, channels).prop_map(|(luma, chunks, [y, r, g, b, red, green, blue])| Statistics {
+        luma,
+        chunks,
+        channels: [y, r, g, b],
+        colours: [red, green, blue],
+    })
 }
 
 fn any_settings() -> impl Strategy<Value = Settings> {
