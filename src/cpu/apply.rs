@@ -14,8 +14,10 @@ use super::{overlay, pool};
 
 /// Bytes of a row that are copied and changed together: whole vectors of whole units, well within the cache.
 const PIECE: usize = 128 * 96;
-/// About how many bytes a band holds.
-const BAND: usize = 1 << 17;
+/// About how many bytes a band holds, at least and at most. Within these, each thread gets some bands, so that all end at
+/// about the same time.
+const BAND: (usize, usize) = (1 << 14, 1 << 17);
+const BANDS: usize = 8;
 
 /// What is done to the samples of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +46,8 @@ pub struct Apply {
     path: Path,
     /// One place for each thread; there is nothing to keep in it.
     threads: Vec<()>,
+    /// About how many bytes a band holds.
+    band: usize,
     /// Those of the three curves, and the identity.
     tables: [[u8; 256]; 4],
     /// What takes their place where samples have 16 bits.
@@ -58,9 +62,11 @@ impl Apply {
         let identity = std::array::from_fn(|code| code as u8);
         let plan = Plan { work: Work::Keep, lanes: [Lookup::IDENTITY; LANES], kept: 0 };
         let packing = info.format.packing();
+        let bytes: usize = info.planes.iter().map(|shape| shape.bytes * shape.rows).sum();
         Apply {
             path,
             threads: vec![(); threads],
+            band: (bytes / (BANDS * threads)).clamp(BAND.0, BAND.1),
             tables: [identity; 4],
             deep: (packing.bytes() > 1).then(|| DeepCurves::new(packing)),
             dithering: None,
@@ -84,7 +90,8 @@ impl Apply {
         marks: Option<&Marks>,
     ) -> Result<(), FrameError> {
         self.plan(info, curves, marks);
-        let Apply { path, threads, tables, deep, dithering, plans } = self;
+        let Apply { path, threads, band, tables, deep, dithering, plans } = self;
+        let band_rows = |shape: &PlaneShape| (*band / shape.bytes).max(1);
         let job = |plan: &Plan| Job {
             path: *path,
             work: plan.work,
@@ -104,7 +111,7 @@ impl Apply {
                     let bands = used_mut(plane, shape).chunks_mut(stride * rows).zip((0..).step_by(rows));
                     bands.map(move |band| (job(plan), shape.bytes, stride, band))
                 });
-                pool::share(threads, bands, |_, (job, bytes, stride, (band, top))| {
+                pool::share_often(threads, bands, |_, (job, bytes, stride, (band, top))| {
                     for (row, y) in band.chunks_mut(stride).zip(top..) {
                         job.change(&mut row[job.kept..bytes], y, job.kept);
                     }
@@ -121,7 +128,7 @@ impl Apply {
                     let bands = from.zip(used_mut(to, shape).chunks_mut(strides.1 * rows)).zip((0..).step_by(rows));
                     bands.map(move |bands| (job(plan), shape.bytes, strides, bands))
                 });
-                pool::share(threads, bands, |_, (job, bytes, strides, ((from, to), top))| {
+                pool::share_often(threads, bands, |_, (job, bytes, strides, ((from, to), top))| {
                     for ((from, to), y) in from.chunks(strides.0).zip(to.chunks_mut(strides.1)).zip(top..) {
                         job.copy(&from[..bytes], &mut to[..bytes], y);
                     }
@@ -217,10 +224,6 @@ impl Job<'_> {
 pub(super) fn check(info: &FrameInfo, planes: &[PlaneMut]) -> Result<(), FrameError> {
     let planes: Planes = planes.iter().map(|plane| Plane { data: plane.data, stride: plane.stride }).collect();
     info.check(&planes)
-}
-
-fn band_rows(shape: &PlaneShape) -> usize {
-    (BAND / shape.bytes).max(1)
 }
 
 /// A plane's memory from its first sample to its last.

@@ -147,7 +147,7 @@ impl Measure {
     pub fn run(&mut self, plane: Plane, statistics: &mut Statistics) {
         let Measure { path, source, width, columns, rows, window, counts } = self;
         let bands = rows.windows(2).zip(statistics.chunks.chunks_mut(columns.len() - 1));
-        pool::share(counts, bands, |counts, (rows, chunks)| {
+        pool::share_first(counts, bands, |counts, (rows, chunks)| {
             let band = Band { path: *path, source, width: *width, columns, window, plane, rows: (rows[0], rows[1]) };
             band.measure(counts, chunks);
         });
