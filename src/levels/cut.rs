@@ -14,16 +14,20 @@ pub fn likelihood(before: &Look, now: &Look, residual: f64, readiness: f64) -> f
         return 0.0;
     }
     let strictness = 0.5 / readiness;
+    let unexplained = smoothstep(6.0 * strictness, 14.0 * strictness, residual);
+    if unexplained <= 0.0 {
+        return 0.0;
+    }
     let changed = 1.0 - correlation(before, now).max(0.0);
-    smoothstep(0.4 * strictness, 0.7 * strictness, changed) * smoothstep(6.0 * strictness, 14.0 * strictness, residual)
+    unexplained * smoothstep(0.4 * strictness, 0.7 * strictness, changed)
 }
 
 /// Correlation of the chunk means. Of flat pictures there is none: they are alike if both are flat.
 fn correlation(before: &Look, now: &Look) -> f64 {
     let (mut w, mut x, mut y, mut xx, mut yy, mut xy) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
     for i in 0..before.means.len().min(now.means.len()) {
-        let weight = before.weights[i].min(now.weights[i]);
-        let (a, b) = (before.means[i] - before.mean, now.means[i] - now.mean);
+        let weight = f64::from(before.weights[i].min(now.weights[i]));
+        let (a, b) = (f64::from(before.means[i]) - before.mean, f64::from(now.means[i]) - now.mean);
         w += weight;
         x += weight * a;
         y += weight * b;

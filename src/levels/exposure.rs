@@ -130,7 +130,7 @@ pub struct Fitter {
     sample: Pairs,
     trusts: Vec<f32>,
     /// Deviations are positive, so that their bits are ordered as they are.
-    deviations: Vec<u64>,
+    deviations: Vec<u32>,
 }
 
 impl Fitter {
@@ -200,11 +200,17 @@ impl Fitter {
     fn residual(&mut self, exposure: Exposure, before: &Look, now: &Look) -> f64 {
         let scale = exposure.scale.clamp(*SCALES.start(), *SCALES.end());
         let offset = exposure.offset + (exposure.scale - scale) * before.mean;
-        let votes = |i: &usize| before.weights[*i].min(now.weights[*i]) > 0.0;
-        let chunks = (0..before.means.len().min(now.means.len())).filter(votes);
+        let (scale, offset) = (scale as f32, offset as f32);
+        // Chunks without a vote come last.
+        let deviation = |((before, now), (weight, other)): ((&f32, &f32), (&f32, &f32))| {
+            let deviation = (now - scale * before - offset).abs().to_bits();
+            if weight.min(*other) > 0.0 { deviation } else { u32::MAX }
+        };
+        let chunks = before.means.iter().zip(&now.means).zip(before.weights.iter().zip(&now.weights));
         self.deviations.clear();
-        self.deviations.extend(chunks.map(|i| (now.means[i] - scale * before.means[i] - offset).abs().to_bits()));
-        MAD * median(&mut self.deviations)
+        self.deviations.extend(chunks.map(deviation));
+        let voters = self.deviations.iter().filter(|deviation| **deviation != u32::MAX).count();
+        MAD * median(&mut self.deviations, voters)
     }
 }
 
@@ -375,10 +381,10 @@ fn ends_explained(exposure: Exposure, before: &Look, now: &Look, nominal: Ends) 
     smoothstep(0.0, 0.4, (moved - left) / f64::max(moved, 0.4))
 }
 
-fn median(values: &mut [u64]) -> f64 {
-    if values.is_empty() {
+/// The middle one of the least `count` values, which are the bits of floats.
+fn median(values: &mut [u32], count: usize) -> f64 {
+    if count == 0 {
         return 0.0;
     }
-    let middle = values.len() / 2;
-    f64::from_bits(*values.select_nth_unstable(middle).1)
+    f64::from(f32::from_bits(*values.select_nth_unstable(count / 2).1))
 }

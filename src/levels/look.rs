@@ -17,10 +17,11 @@ pub const QUANTILES: usize = 64;
 /// One frame as the decision sees it. Levels are in 8-bit codes.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// Mean level of each chunk; of no meaning where its weight is 0.
-    pub means: Vec<f64>,
+    /// Mean level of each chunk; of no meaning where its weight is 0. Single precision tells levels apart that lie a
+    /// few hundred-thousandths of a code from each other.
+    pub means: Vec<f32>,
     /// Share of a chunk that voted, against the fullest chunk.
-    pub weights: Vec<f64>,
+    pub weights: Vec<f32>,
     pub outline: [f64; OUTLINE_LEN],
     pub quantiles: [f64; QUANTILES],
     /// The kept darkest and brightest level.
@@ -51,14 +52,13 @@ impl Look {
         self.ends = ends(distribution, clip);
         self.mean = distribution.mean();
         let fullest = chunks.iter().map(|chunk| chunk.count).max().unwrap_or(0).max(1);
+        let unit = unit as f32;
         self.means.clear();
-        self.means.extend(chunks.iter().map(|chunk| f64::from(chunk.sum) / f64::from(chunk.count.max(1)) / unit));
+        self.means.extend(chunks.iter().map(|chunk| chunk.sum as f32 / (chunk.count.max(1) as f32 * unit)));
         self.weights.clear();
-        let weight = |(i, chunk): (usize, &Chunk)| match speaks.get(i) {
-            Some(false) => 0.0,
-            _ => f64::from(chunk.count) / f64::from(fullest),
-        };
-        self.weights.extend(chunks.iter().enumerate().map(weight));
+        self.weights.extend(chunks.iter().map(|chunk| chunk.count as f32 / fullest as f32));
+        let silent = self.weights.iter_mut().zip(speaks).filter(|(_, speaks)| !**speaks);
+        silent.for_each(|(weight, _)| *weight = 0.0);
     }
 }
 

@@ -1,11 +1,10 @@
 //! Pairs: the chunks of two frames put together, for the exposure fit.
 
 use super::look::Look;
-use super::smoothstep;
 use super::stretch::Ends;
 
 /// Chunks whose mean lies as far as this from the ends of the range count in full.
-const CLEAR: f64 = 1.5;
+const CLEAR: f32 = 1.5;
 /// Pairs that follow each other in a sample.
 const GROUP: usize = 4;
 
@@ -23,8 +22,8 @@ pub struct Pairs {
     pub down: Vec<f32>,
     pub weight: Vec<f32>,
     /// Working memory: how much each chunk votes, and its levels in both frames together.
-    votes: Vec<f64>,
-    levels: Vec<f64>,
+    votes: Vec<f32>,
+    levels: Vec<f32>,
 }
 
 impl Pairs {
@@ -41,11 +40,13 @@ impl Pairs {
         let chunks = self.levels.len();
         self.columns().into_iter().for_each(|column| column.resize(chunks, 0.0));
 
-        self.before.iter_mut().zip(&before.means).for_each(|(column, level)| *column = (level - before.mean) as f32);
-        self.change.iter_mut().zip(means()).for_each(|(column, (before, now))| *column = (now - before) as f32);
+        let [centre, black, white] = [before.mean, nominal.black, nominal.white].map(|level| level as f32);
+        self.before.iter_mut().zip(&before.means).for_each(|(column, level)| *column = level - centre);
+        self.change.iter_mut().zip(means()).for_each(|(column, (before, now))| *column = now - before);
         for ((weight, votes), (x, y)) in self.weight.iter_mut().zip(&self.votes).zip(means()) {
-            let distance = (x.min(*y) - nominal.black).min(nominal.white - x.max(*y));
-            *weight = (votes * smoothstep(0.0, CLEAR, distance)) as f32;
+            let distance = (x.min(*y) - black).min(white - x.max(*y));
+            let clear = (distance * (1.0 / CLEAR)).clamp(0.0, 1.0);
+            *weight = votes * (clear * clear * (3.0 - 2.0 * clear));
         }
         let rows = self.votes.chunks(across).zip(self.levels.chunks(across));
         rows.zip(self.right.chunks_mut(across)).for_each(|((votes, levels), right)| slopes(votes, levels, 1, right));
@@ -87,14 +88,15 @@ impl Pairs {
 }
 
 /// How much the levels change from each to the next in steps of `step`, by those on either side that vote.
-fn slopes(votes: &[f64], levels: &[f64], step: usize, slopes: &mut [f32]) {
-    let slope = |level: f64, before: Option<f64>, after: Option<f64>| {
-        let share = if before.is_some() && after.is_some() { 0.25 } else { 0.5 };
-        (share * (after.unwrap_or(level) - before.unwrap_or(level))) as f32
+fn slopes(votes: &[f32], levels: &[f32], step: usize, slopes: &mut [f32]) {
+    // Of one without a vote, or beyond the ends, the vote is 0.
+    let slope = |level: f32, before: (f32, f32), after: (f32, f32)| {
+        let known = |(votes, other): (f32, f32)| if votes > 0.0 { other } else { level };
+        let share = if before.0.min(after.0) > 0.0 { 0.25 } else { 0.5 };
+        share * (known(after) - known(before))
     };
-    let voter = |votes: f64, level: f64| (votes > 0.0).then_some(level);
     let count = levels.len();
-    let at = |i: Option<usize>| i.filter(|i| *i < count).and_then(|i| voter(votes[i], levels[i]));
+    let at = |i: Option<usize>| i.filter(|i| *i < count).map_or((0.0, 0.0), |i| (votes[i], levels[i]));
     let inner = step.min(count)..count.saturating_sub(step).max(step.min(count));
     for i in (0..inner.start).chain(inner.end..count) {
         slopes[i] = slope(levels[i], at(i.checked_sub(step)), at(Some(i + step)));
@@ -103,7 +105,7 @@ fn slopes(votes: &[f64], levels: &[f64], step: usize, slopes: &mut [f32]) {
     let before = votes.iter().zip(levels);
     let after = votes.iter().zip(levels).skip(2 * step);
     for (((own, level), before), after) in slopes[inner.clone()].iter_mut().zip(&levels[inner]).zip(before).zip(after) {
-        *own = slope(*level, voter(*before.0, *before.1), voter(*after.0, *after.1));
+        *own = slope(*level, (*before.0, *before.1), (*after.0, *after.1));
     }
 }
 
@@ -113,7 +115,7 @@ mod tests {
 
     const NOMINAL: Ends = Ends { black: 16.0, white: 235.0 };
 
-    fn look(means: &[f64], weights: &[f64]) -> Look {
+    fn look(means: &[f32], weights: &[f32]) -> Look {
         Look { means: means.to_vec(), weights: weights.to_vec(), mean: 100.0, ..Look::new() }
     }
 
@@ -146,7 +148,7 @@ mod tests {
     #[test]
     fn a_sample_has_one_of_so_many_groups() {
         let (mut pairs, mut sample) = (Pairs::default(), Pairs::default());
-        let means: Vec<f64> = (0..30).map(|i| 40.0 + f64::from(i)).collect();
+        let means: Vec<f32> = (0..30u8).map(|i| 40.0 + f32::from(i)).collect();
         pairs.gather(&look(&means, &[1.0; 30]), &look(&means, &[1.0; 30]), 6, NOMINAL);
         sample.sample(&pairs, 3);
         let places: Vec<f32> = sample.before.iter().map(|level| level + 60.0).collect();
