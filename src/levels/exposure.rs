@@ -8,8 +8,8 @@
 //! exposure (brightness constancy: a shift changes a chunk by its gradient), and so has "nothing changed".
 
 use super::look::{Look, OUTLINE_LEN};
-use super::normal::{Column, Normal, sum, sum2, sum3};
-use super::pairs::Pairs;
+use super::normal::{Lanes, Normal, ONE, sums};
+use super::pairs::{Block, Pairs};
 use super::smoothstep;
 use super::stretch::Ends;
 
@@ -23,12 +23,12 @@ const PIVOT: f64 = 0.087;
 const OUTLINE_WEIGHT: f64 = 0.5;
 /// Rounds of reweighting, and the factor by which the scale of what is an outlier shrinks in each.
 const ROUNDS: usize = 8;
-/// Rounds at the end that look at all chunks; those before look at a sample, one group in [`COARSE`].
+/// Rounds at the end that look at all chunks; those before look at a sample, one block in [`COARSE`].
 const FINE_ROUNDS: usize = 2;
 /// Coarse rounds of a fit that starts from one that is good already.
 const AGAIN_ROUNDS: usize = 4;
 const COARSE: usize = 3;
-/// Groups of chunks from which on some may be left out.
+/// Blocks of chunks from which on some may be left out.
 const MANY: usize = 60;
 /// A round that moves no chunk by more than about so many codes is the last of its kind.
 const SETTLED: f64 = 0.01;
@@ -75,30 +75,24 @@ struct Model {
 impl Model {
     const UNCHANGED: Model = Model { exposure: Exposure::UNCHANGED, shift: [0.0; 2] };
 
-    /// The change of each chunk that the model leaves.
-    #[inline]
-    fn leaves<'a>(&self, pairs: &'a Pairs) -> impl Iterator<Item = f32> + 'a {
-        let centre = pairs.centre;
+    /// Tells the change of each chunk that the model leaves.
+    fn leaves(self, centre: f64) -> impl Fn(&Block) -> Lanes {
         // What is added to the change that no change would be.
         let (scale, offset) = ((self.exposure.scale - 1.0) as f32, (self.exposure.at(centre) - centre) as f32);
         let [right, down] = self.shift.map(|shift| shift as f32);
-        let shifts = pairs.right.iter().zip(&pairs.down);
-        pairs
-            .before
-            .iter()
-            .zip(&pairs.change)
-            .zip(shifts)
-            .map(move |((before, change), (x, y))| change - (scale * before + offset) - (right * x + down * y))
+        let [scale, offset, right, down] = [scale, offset, right, down].map(Lanes::splat);
+        move |block| block.change - (scale * block.before + offset) - (right * block.right + down * block.down)
     }
 
-    /// Writes down how much each chunk is to be trusted: its weight, times how well the model explains it where
-    /// deviations are of `sigma` at most.
-    fn trusts(&self, pairs: &Pairs, sigma: f64, trusts: &mut [f32]) {
-        let tightness = (1.0 / sigma) as f32;
-        for ((trust, weight), left) in trusts.iter_mut().zip(&pairs.weight).zip(self.leaves(pairs)) {
-            let deviation = left * tightness;
-            let explains = 1.0 / (1.0 + deviation * deviation);
-            *trust = explains * explains * weight;
+    /// Tells how much each chunk is to be trusted: its weight, times how well the model explains it where deviations
+    /// are of `sigma` at most.
+    fn trusts(self, centre: f64, sigma: f64) -> impl Fn(&Block) -> Lanes {
+        let leaves = self.leaves(centre);
+        let tightness = Lanes::splat((1.0 / sigma) as f32);
+        move |block| {
+            let deviation = leaves(block) * tightness;
+            let explains = ONE / (ONE + deviation * deviation);
+            explains * explains * block.weight
         }
     }
 
@@ -126,9 +120,6 @@ pub struct Fitter {
     /// Chunks in a row.
     across: usize,
     pairs: Pairs,
-    /// Some of the pairs, for rounds that need not look at all.
-    sample: Pairs,
-    trusts: Vec<f32>,
     /// Deviations are positive, so that their bits are ordered as they are.
     deviations: Vec<u32>,
 }
@@ -142,18 +133,16 @@ impl Fitter {
     /// Fits the change from one frame to another. `black` is the level that is taken for black before.
     /// `alertness` tells how much exposure was on the move of late, 0 to 1.
     pub fn fit(&mut self, before: &Look, now: &Look, black: f64, nominal: Ends, alertness: f64) -> Fit {
-        let Fitter { pairs, sample, trusts, .. } = self;
-        pairs.gather(before, now, self.across, nominal);
-        trusts.resize(pairs.weight.len(), 0.0);
-        let total = sum(&pairs.weight);
-        let mut scorer = Scorer { pairs, total, outlines: (&before.outline, &now.outline), nominal, trusts };
+        self.pairs.gather(before, now, self.across, nominal);
+        let pairs = &self.pairs;
+        let [total] = sums(pairs.blocks.iter().map(|block| [block.weight]));
+        let scorer = Scorer { pairs, total, outlines: (&before.outline, &now.outline), nominal };
         let better = |a: (f64, Model), b: (f64, Model)| if b.0 > a.0 { b } else { a };
         let mut unchanged = scorer.score(Model::UNCHANGED);
         let mut best = unchanged;
         if total > 0.0 && unchanged.0 < (1.0 - MOVING.0) * (1.0 + OUTLINE_WEIGHT) {
-            let every = if pairs.groups() >= MANY { COARSE } else { 1 };
-            sample.sample(pairs, every);
-            let refinement = Refinement { pairs, sample, every, total, black };
+            let every = if pairs.blocks.len() >= MANY { COARSE } else { 1 };
+            let refinement = Refinement { pairs, every, total, black };
             let starts = [
                 least_squares(pairs).map(|start| (start, 2.0 * spread(start, pairs, total))),
                 Some((from_ends(before, now), 4.0 * SIGMA)),
@@ -169,16 +158,16 @@ impl Fitter {
                 if last.is_some_and(|last| last.differs(&start, pairs.centre) < NEAR) {
                     continue;
                 }
-                let found = refinement.exposure(start, sigma, scorer.trusts);
+                let found = refinement.exposure(start, sigma);
                 best = better(best, scorer.score(found));
                 last = Some(found);
             }
-            let found = refinement.shift(scorer.trusts);
+            let found = refinement.shift();
             unchanged = better(unchanged, scorer.score(found));
             let starts = [best.1, unchanged.1];
             let apart = if starts[0].differs(&starts[1], pairs.centre) < NEAR { 1 } else { 2 };
             for start in &starts[..apart] {
-                let found = refinement.both(*start, scorer.trusts);
+                let found = refinement.both(*start);
                 best = better(best, scorer.score(found));
             }
         }
@@ -220,17 +209,16 @@ struct Scorer<'a> {
     total: f64,
     outlines: (&'a [f64; OUTLINE_LEN], &'a [f64; OUTLINE_LEN]),
     nominal: Ends,
-    /// Working memory, as long as the pairs.
-    trusts: &'a mut [f32],
 }
 
 impl Scorer<'_> {
     /// How much of the picture a model explains: chunks, and the outline of the histogram.
-    fn score(&mut self, model: Model) -> (f64, Model) {
-        model.trusts(self.pairs, SIGMA, self.trusts);
+    fn score(&self, model: Model) -> (f64, Model) {
+        let trusts = model.trusts(self.pairs.centre, SIGMA);
+        let [trusted] = sums(self.pairs.blocks.iter().map(|block| [trusts(block)]));
         let level = |(x, y): (&f64, &f64)| explained((y - self.nominal.clamp(model.exposure.at(*x))) / SIGMA);
         let outline: f64 = self.outlines.0.iter().zip(self.outlines.1).map(level).sum();
-        let chunks = sum(self.trusts) / self.total.max(f64::MIN_POSITIVE);
+        let chunks = trusted / self.total.max(f64::MIN_POSITIVE);
         (chunks + OUTLINE_WEIGHT * outline / OUTLINE_LEN as f64, model)
     }
 }
@@ -238,8 +226,7 @@ impl Scorer<'_> {
 /// Geman–McClure reweighting with an ever stricter idea of what is an outlier.
 struct Refinement<'a> {
     pairs: &'a Pairs,
-    sample: &'a Pairs,
-    /// Of so many groups of pairs the sample has one.
+    /// Of so many blocks coarse rounds look at one.
     every: usize,
     total: f64,
     black: f64,
@@ -247,43 +234,29 @@ struct Refinement<'a> {
 
 impl Refinement<'_> {
     /// Exposure alone, for a start.
-    fn exposure(&self, start: Model, sigma: f64, trusts: &mut [f32]) -> Model {
-        fn columns(pairs: &Pairs) -> [Column<'_>; 2] {
-            [Column::Of(&pairs.before), Column::One]
-        }
+    fn exposure(&self, start: Model, sigma: f64) -> Model {
+        let row = |block: &Block| [block.before, ONE];
         let model = |[scale, change]: [f64; 2]| Model { exposure: self.around_centre(scale, change), shift: [0.0; 2] };
-        self.refine(
-            start,
-            sigma,
-            (ROUNDS, 0),
-            [RIDGE, 0.0],
-            [self.black - self.pairs.centre, 1.0],
-            columns,
-            model,
-            trusts,
-        )
+        let pivot = [self.black - self.pairs.centre, 1.0];
+        self.refine(start, sigma, (ROUNDS, 0), [RIDGE, 0.0], pivot, row, model)
     }
 
     /// A shift of the picture alone.
-    fn shift(&self, trusts: &mut [f32]) -> Model {
-        fn columns(pairs: &Pairs) -> [Column<'_>; 2] {
-            [Column::Of(&pairs.right), Column::Of(&pairs.down)]
-        }
+    fn shift(&self) -> Model {
+        let row = |block: &Block| [block.right, block.down];
         let model = |shift: [f64; 2]| Model { exposure: Exposure::UNCHANGED, shift };
-        self.refine(Model::UNCHANGED, 4.0 * SIGMA, (ROUNDS, 0), [RIDGE; 2], [0.0; 2], columns, model, trusts)
+        self.refine(Model::UNCHANGED, 4.0 * SIGMA, (ROUNDS, 0), [RIDGE; 2], [0.0; 2], row, model)
     }
 
     /// Exposure and shift together.
-    fn both(&self, start: Model, trusts: &mut [f32]) -> Model {
-        fn columns(pairs: &Pairs) -> [Column<'_>; 4] {
-            [Column::Of(&pairs.right), Column::Of(&pairs.down), Column::Of(&pairs.before), Column::One]
-        }
+    fn both(&self, start: Model) -> Model {
+        let row = |block: &Block| [block.right, block.down, block.before, ONE];
         let model = |[right, down, scale, change]: [f64; 4]| Model {
             exposure: self.around_centre(scale, change),
             shift: [right, down],
         };
         let (ridge, pivot) = ([RIDGE, RIDGE, RIDGE, 0.0], [0.0, 0.0, self.black - self.pairs.centre, 1.0]);
-        self.refine(start, 4.0 * SIGMA, (AGAIN_ROUNDS, FINE_ROUNDS), ridge, pivot, columns, model, trusts)
+        self.refine(start, 4.0 * SIGMA, (AGAIN_ROUNDS, FINE_ROUNDS), ridge, pivot, row, model)
     }
 
     /// The exposure that changes the level at the centre by `change`, and others by `scale` for each code from it.
@@ -300,23 +273,20 @@ impl Refinement<'_> {
         (coarse, fine): (usize, usize),
         ridge: [f64; N],
         pivot: [f64; N],
-        columns: impl Fn(&Pairs) -> [Column<'_>; N],
+        row: impl Fn(&Block) -> [Lanes; N],
         model: impl Fn([f64; N]) -> Model,
-        trusts: &mut [f32],
     ) -> Model {
         let mut found = start;
         let mut round = 0;
         while round < coarse + fine {
             let is_coarse = round < coarse;
-            let (pairs, every) = if is_coarse { (self.sample, self.every) } else { (self.pairs, 1) };
-            let total = self.total / every as f64;
-            let trusts = &mut trusts[..pairs.weight.len()];
-            found.trusts(pairs, sigma, trusts);
-            let mut normal = Normal::new(columns(pairs), &pairs.change, trusts);
-            let trusted = sum(trusts);
-            normal.pull(ridge.map(|ridge| ridge * trusted));
+            let every = if is_coarse { self.every } else { 1 };
+            let trusts = found.trusts(self.pairs.centre, sigma);
+            let blocks = self.pairs.blocks.iter().step_by(every);
+            let mut normal = Normal::new(blocks.map(|block| (row(block), block.change, trusts(block))));
+            normal.pull(ridge.map(|ridge| ridge * normal.weight));
             let trust = explained((self.black - found.exposure.at(self.black)) / sigma);
-            normal.pin(pivot, PIVOT * total * trust);
+            normal.pin(pivot, PIVOT * self.total / every as f64 * trust);
             let better = model(normal.solve());
             let is_settled = sigma <= SIGMA && better.differs(&found, self.pairs.centre) < SETTLED;
             found = better;
@@ -333,11 +303,12 @@ impl Refinement<'_> {
 
 /// The line of least squares through the chunks, if they differ enough to tell.
 fn least_squares(pairs: &Pairs) -> Option<Exposure> {
-    let Pairs { before, change, weight, .. } = pairs;
-    let w = sum(weight);
-    let (x, y) = (sum2(weight, before) / w, sum2(weight, change) / w);
-    let variance = sum3(weight, before, before) / w - x * x;
-    let covariance = sum3(weight, before, change) / w - x * y;
+    let [w, x, y, xx, xy] = sums(pairs.blocks.iter().map(|Block { before, change, weight, .. }| {
+        let weighted = *weight * *before;
+        [*weight, weighted, *weight * *change, weighted * *before, weighted * *change]
+    }));
+    let (x, y) = (x / w, y / w);
+    let (variance, covariance) = (xx / w - x * x, xy / w - x * y);
     let scale = 1.0 + covariance / variance;
     let before = x + pairs.centre;
     (variance > 0.09).then_some(Exposure { scale, offset: before + y - scale * before })
@@ -345,8 +316,8 @@ fn least_squares(pairs: &Pairs) -> Option<Exposure> {
 
 /// Mean deviation of the chunks from an exposure, at least the [`SIGMA`] that is normal.
 fn spread(exposure: Exposure, pairs: &Pairs, total: f64) -> f64 {
-    let left = Model { exposure, shift: [0.0; 2] }.leaves(pairs);
-    let sum: f64 = pairs.weight.iter().zip(left).map(|(weight, left)| f64::from(weight * left.abs())).sum();
+    let leaves = Model { exposure, shift: [0.0; 2] }.leaves(pairs.centre);
+    let [sum] = sums(pairs.blocks.iter().map(|block| [block.weight * leaves(block).abs()]));
     (sum / total).max(SIGMA)
 }
 

@@ -1,15 +1,14 @@
 //! Normal equations of a weighted least-squares fit, summed several points at a time.
 
-/// Points are summed so many at a time, so that sums need not wait for each other.
-const LANES: usize = 16;
+/// Points are worked on so many at a time: as many as a vector of any processor holds.
+pub const LANES: usize = 4;
 
-/// A number of each point, or 1 for all of them. Single precision is enough for sums over a grid of chunks, if the
-/// columns are centred.
-#[derive(Clone, Copy, Debug)]
-pub enum Column<'a> {
-    Of(&'a [f32]),
-    One,
-}
+/// A number of each of these points. Single precision is enough for sums over a grid of chunks, if the numbers are
+/// centred.
+pub type Lanes = wide::f32x4;
+
+/// 1 for each point.
+pub const ONE: Lanes = Lanes::ONE;
 
 /// Sums for `N` unknowns: rows · unknowns = y, each row with its weight.
 #[derive(Clone, Copy, Debug)]
@@ -17,26 +16,26 @@ pub struct Normal<const N: usize> {
     /// The upper triangle counts.
     matrix: [[f64; N]; N],
     right: [f64; N],
+    /// The weight of all rows.
+    pub weight: f64,
 }
 
 impl<const N: usize> Normal<N> {
-    /// The sums over points of which the rows are given column by column.
-    pub fn new(columns: [Column; N], y: &[f32], weights: &[f32]) -> Normal<N> {
-        let mut normal = Normal { matrix: [[0.0; N]; N], right: [0.0; N] };
-        for i in 0..N {
-            for j in i..N {
-                normal.matrix[i][j] = match (columns[i], columns[j]) {
-                    (Column::Of(a), Column::Of(b)) => sum3(weights, a, b),
-                    (Column::Of(a), Column::One) | (Column::One, Column::Of(a)) => sum2(weights, a),
-                    (Column::One, Column::One) => sum(weights),
-                };
+    /// The sums over points, of which each has a row, y and a weight.
+    #[inline]
+    pub fn new(points: impl Iterator<Item = ([Lanes; N], Lanes, Lanes)>) -> Normal<N> {
+        let (mut matrix, mut right, mut total) = ([[Lanes::ZERO; N]; N], [Lanes::ZERO; N], Lanes::ZERO);
+        for (row, y, weight) in points {
+            for i in 0..N {
+                let weighted = row[i] * weight;
+                for j in i..N {
+                    matrix[i][j] += weighted * row[j];
+                }
+                right[i] += weighted * y;
             }
-            normal.right[i] = match columns[i] {
-                Column::Of(a) => sum3(weights, a, y),
-                Column::One => sum2(weights, y),
-            };
+            total += weight;
         }
-        normal
+        Normal { matrix: matrix.map(|row| row.map(across)), right: right.map(across), weight: across(total) }
     }
 
     /// Pulls each unknown to 0, as so much weight at 1 would.
@@ -78,42 +77,18 @@ impl<const N: usize> Normal<N> {
     }
 }
 
-/// The sum of some numbers.
-pub fn sum(a: &[f32]) -> f64 {
-    let mut sums = [0.0; LANES];
-    let (blocks, rest) = a.as_chunks::<LANES>();
-    for a in blocks {
-        (0..LANES).for_each(|lane| sums[lane] += a[lane]);
+/// The sums of some numbers of each point.
+#[inline]
+pub fn sums<const N: usize>(points: impl Iterator<Item = [Lanes; N]>) -> [f64; N] {
+    let mut sums = [Lanes::ZERO; N];
+    for point in points {
+        sums.iter_mut().zip(point).for_each(|(sum, lanes)| *sum += lanes);
     }
-    rest.iter().fold(total(&sums), |sum, a| sum + f64::from(*a))
+    sums.map(across)
 }
 
-/// The sum of the products of two numbers each.
-pub fn sum2(a: &[f32], b: &[f32]) -> f64 {
-    let mut sums = [0.0; LANES];
-    let (a, b) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>());
-    for (a, b) in a.0.iter().zip(b.0) {
-        (0..LANES).for_each(|lane| sums[lane] += a[lane] * b[lane]);
-    }
-    a.1.iter().zip(b.1).fold(total(&sums), |sum, (a, b)| sum + f64::from(a * b))
-}
-
-/// The sum of the products of three numbers each.
-pub fn sum3(a: &[f32], b: &[f32], c: &[f32]) -> f64 {
-    let mut sums = [0.0; LANES];
-    let (a, b, c) = (a.as_chunks::<LANES>(), b.as_chunks::<LANES>(), c.as_chunks::<LANES>());
-    for ((a, b), c) in a.0.iter().zip(b.0).zip(c.0) {
-        (0..LANES).for_each(|lane| sums[lane] += a[lane] * b[lane] * c[lane]);
-    }
-    a.1.iter().zip(b.1).zip(c.1).fold(total(&sums), |sum, ((a, b), c)| sum + f64::from(a * b * c))
-}
-
-/// The sum of sums that were kept apart. Not inlined, since the compiler would give up the loops before it for it.
-#[inline(never)]
-fn total(sums: &[f32; LANES]) -> f64 {
-    let halves: [f32; LANES / 2] = std::array::from_fn(|lane| sums[lane] + sums[lane + LANES / 2]);
-    let quarters: [f32; LANES / 4] = std::array::from_fn(|lane| halves[lane] + halves[lane + LANES / 4]);
-    quarters.iter().map(|x| f64::from(*x)).sum()
+fn across(lanes: Lanes) -> f64 {
+    lanes.to_array().into_iter().map(f64::from).sum()
 }
 
 #[cfg(test)]
@@ -123,22 +98,28 @@ mod tests {
     #[test]
     fn solves_for_the_unknowns_that_made_the_points() {
         let truth = [2.0, -1.0, 0.5];
-        // Fewer points than are summed at a time, as many, and more.
-        for count in [3, 16, 37u8] {
-            let a: Vec<f32> = (0..count).map(|i| f32::from(i) - 15.0).collect();
-            let b: Vec<f32> = (0..count).map(|i| f32::from(u16::from(i) * u16::from(i) % 5)).collect();
-            let weights: Vec<f32> = (0..count).map(|i| f32::from(1 + i % 4) / 4.0).collect();
-            let y: Vec<f32> = a.iter().zip(&b).map(|(a, b)| truth[0] * a + truth[1] * b + truth[2]).collect();
-            let solved = Normal::new([Column::Of(&a), Column::Of(&b), Column::One], &y, &weights).solve();
-            let is_near = solved.iter().zip(truth).all(|(x, truth)| (x - f64::from(truth)).abs() < 1e-4);
-            assert!(is_near, "{count}: {solved:?}");
-        }
+        let points = (0..9u8).map(|block| {
+            let lanes = |of: &dyn Fn(u8) -> f32| Lanes::new(std::array::from_fn(|lane| of(4 * block + lane as u8)));
+            let (a, b) = (lanes(&|i| f32::from(i) - 15.0), lanes(&|i| f32::from(u16::from(i) * u16::from(i) % 5)));
+            let y = a * truth[0] + b * truth[1] + Lanes::splat(truth[2]);
+            ([a, b, ONE], y, lanes(&|i| f32::from(1 + i % 4) / 4.0))
+        });
+        let normal = Normal::new(points);
+        let solved = normal.solve();
+        assert!(solved.iter().zip(truth).all(|(x, truth)| (x - f64::from(truth)).abs() < 1e-4), "{solved:?}");
+        assert_eq!(normal.weight, 22.5);
     }
 
     #[test]
     fn what_nothing_speaks_for_is_zero() {
-        let normal = Normal::new([Column::One, Column::Of(&[0.0; 4])], &[3.0; 4], &[1.0; 4]);
+        let normal = Normal::new([([ONE, Lanes::ZERO], Lanes::splat(3.0), ONE)].into_iter());
         assert_eq!(normal.solve(), [3.0, 0.0]);
-        assert_eq!(Normal::new([Column::One, Column::Of(&[])], &[], &[]).solve(), [0.0; 2]);
+        assert_eq!(Normal::<2>::new(std::iter::empty()).solve(), [0.0; 2]);
+    }
+
+    #[test]
+    fn numbers_are_summed_over_all_points() {
+        let points = (0..3u8).map(|i| [Lanes::new([1.0, 2.0, 3.0, 4.0]), Lanes::splat(i.into())]);
+        assert_eq!(sums(points), [30.0, 12.0]);
     }
 }

@@ -1,29 +1,36 @@
 //! Pairs: the chunks of two frames put together, for the exposure fit.
 
 use super::look::Look;
+use super::normal::{LANES, Lanes};
 use super::stretch::Ends;
 
 /// Chunks whose mean lies as far as this from the ends of the range count in full.
 const CLEAR: f32 = 1.5;
-/// Pairs that follow each other in a sample.
-const GROUP: usize = 4;
 
-/// Columns of as many numbers as chunks count, in the order of the grid.
+/// A few pairs that follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Block {
+    /// Levels before, less the centre, which is where single precision is finest.
+    pub before: Lanes,
+    /// Levels now, less those before.
+    pub change: Lanes,
+    /// How much the level changes from chunk to chunk, to the right and down.
+    pub right: Lanes,
+    pub down: Lanes,
+    /// 0 where the last block is not full.
+    pub weight: Lanes,
+}
+
+/// The chunks that count, in the order of the grid.
 #[derive(Clone, Debug, Default)]
 pub struct Pairs {
     /// The mean level of the frame before.
     pub centre: f64,
-    /// Levels before, less the centre, which is where single precision is finest.
-    pub before: Vec<f32>,
-    /// Levels now, less those before.
-    pub change: Vec<f32>,
-    /// How much the level changes from chunk to chunk, to the right and down.
-    pub right: Vec<f32>,
-    pub down: Vec<f32>,
-    pub weight: Vec<f32>,
-    /// Working memory: how much each chunk votes, and its levels in both frames together.
+    pub blocks: Vec<Block>,
+    /// Working memory: how much each chunk votes, its levels in both frames together, and the columns of the blocks.
     votes: Vec<f32>,
     levels: Vec<f32>,
+    columns: [Vec<f32>; 5],
 }
 
 impl Pairs {
@@ -38,52 +45,37 @@ impl Pairs {
         self.levels.clear();
         self.levels.extend(means().map(|(before, now)| before + now));
         let chunks = self.levels.len();
-        self.columns().into_iter().for_each(|column| column.resize(chunks, 0.0));
+        self.columns.iter_mut().for_each(|column| column.resize(chunks, 0.0));
+        let [level, change, right, down, weight] = &mut self.columns;
 
         let [centre, black, white] = [before.mean, nominal.black, nominal.white].map(|level| level as f32);
-        self.before.iter_mut().zip(&before.means).for_each(|(column, level)| *column = level - centre);
-        self.change.iter_mut().zip(means()).for_each(|(column, (before, now))| *column = now - before);
-        for ((weight, votes), (x, y)) in self.weight.iter_mut().zip(&self.votes).zip(means()) {
+        level.iter_mut().zip(&before.means).for_each(|(column, level)| *column = level - centre);
+        change.iter_mut().zip(means()).for_each(|(column, (before, now))| *column = now - before);
+        for ((weight, votes), (x, y)) in weight.iter_mut().zip(&self.votes).zip(means()) {
             let distance = (x.min(*y) - black).min(white - x.max(*y));
             let clear = (distance * (1.0 / CLEAR)).clamp(0.0, 1.0);
             *weight = votes * (clear * clear * (3.0 - 2.0 * clear));
         }
         let rows = self.votes.chunks(across).zip(self.levels.chunks(across));
-        rows.zip(self.right.chunks_mut(across)).for_each(|((votes, levels), right)| slopes(votes, levels, 1, right));
-        slopes(&self.votes, &self.levels, across, &mut self.down);
-        if !self.weight.iter().all(|weight| *weight > 0.0) {
-            self.drop_weightless();
-        }
+        rows.zip(right.chunks_mut(across)).for_each(|((votes, levels), right)| slopes(votes, levels, 1, right));
+        slopes(&self.votes, &self.levels, across, down);
+        self.fill_blocks();
     }
 
-    /// Pairs, in groups of those that a [`sample`](Pairs::sample) takes together.
-    pub fn groups(&self) -> usize {
-        self.weight.len().div_ceil(GROUP)
-    }
-
-    /// Becomes a sample of the `whole`: one of so many groups.
-    pub fn sample(&mut self, whole: &Pairs, every: usize) {
-        self.centre = whole.centre;
-        let all = [&whole.before, &whole.change, &whole.right, &whole.down, &whole.weight];
-        for (column, all) in self.columns().into_iter().zip(all) {
-            column.clear();
-            all.chunks(GROUP).step_by(every).for_each(|group| column.extend_from_slice(group));
-        }
-    }
-
-    fn columns(&mut self) -> [&mut Vec<f32>; 5] {
-        [&mut self.before, &mut self.change, &mut self.right, &mut self.down, &mut self.weight]
-    }
-
-    fn drop_weightless(&mut self) {
-        let mut kept = 0;
-        for i in 0..self.weight.len() {
-            if self.weight[i] > 0.0 {
-                self.columns().into_iter().for_each(|column| column[kept] = column[i]);
-                kept += 1;
-            }
-        }
-        self.columns().into_iter().for_each(|column| column.truncate(kept));
+    fn fill_blocks(&mut self) {
+        let pairs = self.levels.len();
+        self.columns.iter_mut().for_each(|column| column.resize(pairs.next_multiple_of(LANES), 0.0));
+        let [before, change, right, down, weight] = self.columns.each_ref().map(|column| column.as_chunks::<LANES>().0);
+        let columns = before.iter().zip(change).zip(right.iter().zip(down)).zip(weight);
+        let weighty = columns.filter(|(_, weight)| **weight != [0.0; LANES]);
+        self.blocks.clear();
+        self.blocks.extend(weighty.map(|(((before, change), (right, down)), weight)| Block {
+            before: Lanes::new(*before),
+            change: Lanes::new(*change),
+            right: Lanes::new(*right),
+            down: Lanes::new(*down),
+            weight: Lanes::new(*weight),
+        }));
     }
 }
 
@@ -132,27 +124,36 @@ mod tests {
     }
 
     #[test]
-    fn chunks_without_votes_or_at_the_ends_of_the_range_are_left_out() {
+    fn chunks_without_votes_or_at_the_ends_of_the_range_weigh_nothing() {
         let mut pairs = Pairs::default();
         let before = look(&[100.0, 120.0, 16.0, 140.0, 234.25, 60.0], &[1.0, 1.0, 1.0, 0.0, 1.0, 0.5]);
         let now = look(&[101.0, 122.0, 90.0, 140.0, 200.0, 63.0], &[1.0; 6]);
         pairs.gather(&before, &now, 3, NOMINAL);
-        assert_eq!(pairs.before, [0.0, 20.0, 134.25, -40.0]);
-        assert_eq!(pairs.change, [1.0, 2.0, -34.25, 3.0]);
-        assert_eq!(pairs.weight, [1.0, 1.0, 0.5, 0.5]);
-        assert_eq!(pairs.right[..2], [20.5, -23.75]);
+        let column = |of: fn(&Block) -> Lanes| {
+            let blocks = pairs.blocks.iter();
+            blocks.flat_map(|block| of(block).to_array()).collect::<Vec<_>>()
+        };
+        let (before, change, weight) =
+            (column(|block| block.before), column(|block| block.change), column(|block| block.weight));
+        let (right, down) = (column(|block| block.right), column(|block| block.down));
+        assert_eq!(weight, [1.0, 1.0, 0.0, 0.0, 0.5, 0.5, 0.0, 0.0]);
+        assert_eq!((&before[..2], &before[4..6]), (&[0.0, 20.0][..], &[134.25, -40.0][..]));
+        assert_eq!((&change[..2], &change[4..6]), (&[1.0, 2.0][..], &[-34.25, 3.0][..]));
+        assert_eq!(right[..2], [20.5, -23.75]);
         // Below the first chunk is one that does not vote.
-        assert_eq!(pairs.down, [0.0, 96.125, 96.125, 8.5]);
+        assert_eq!((&down[..2], &down[4..6]), (&[0.0, 96.125][..], &[96.125, 8.5][..]));
     }
 
     #[test]
-    fn a_sample_has_one_of_so_many_groups() {
-        let (mut pairs, mut sample) = (Pairs::default(), Pairs::default());
-        let means: Vec<f32> = (0..30u8).map(|i| 40.0 + f32::from(i)).collect();
-        pairs.gather(&look(&means, &[1.0; 30]), &look(&means, &[1.0; 30]), 6, NOMINAL);
-        sample.sample(&pairs, 3);
-        let places: Vec<f32> = sample.before.iter().map(|level| level + 60.0).collect();
-        assert_eq!(places, [0.0, 1.0, 2.0, 3.0, 12.0, 13.0, 14.0, 15.0, 24.0, 25.0, 26.0, 27.0]);
-        assert_eq!((pairs.groups(), sample.weight.len()), (8, 12));
+    fn blocks_without_weight_are_left_out_and_one_that_is_not_full_is_filled_with_nothing() {
+        let mut pairs = Pairs::default();
+        // The second time memory is used again.
+        for (chunks, last) in [(9, [1.0, 0.0, 0.0, 0.0]), (6, [1.0, 1.0, 0.0, 0.0])] {
+            let means: Vec<f32> = (0..chunks).map(|i| if i < 4 { 16.0 } else { 40.0 + i as f32 }).collect();
+            let look = look(&means, &vec![1.0; chunks]);
+            pairs.gather(&look, &look, 3, NOMINAL);
+            assert_eq!(pairs.blocks.len(), chunks.div_ceil(LANES) - 1);
+            assert_eq!(pairs.blocks.last().map(|block| block.weight.to_array()), Some(last));
+        }
     }
 }
