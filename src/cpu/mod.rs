@@ -57,7 +57,7 @@ impl Cpu {
     /// A backend for frames as described by `info`, with `slots` of them at a time, as fast as this machine can.
     pub fn new(info: &FrameInfo, slots: usize) -> Cpu {
         // Below this many samples a thread has not begun before the others are done.
-        const SAMPLES_PER_THREAD: usize = 150_000;
+        const SAMPLES_PER_THREAD: usize = 80_000;
         // More threads than this only wait for memory.
         const MOST_THREADS: usize = 8;
         let samples: usize = info.planes.iter().map(|plane| plane.samples * plane.rows).sum();
