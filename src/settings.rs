@@ -227,7 +227,7 @@ settings! {
     max_gain "max-gain": f64 = 4.0 in 1.0 to 100.0, Playing, Everywhere, "Limit on the contrast gain, so that noise and flat frames stay what they are";
     independence "independence": f64 = 0.0 in 0.0 to 1.0, Playing, Everywhere, "How far red, green and blue have levels of their own; 0: they share one curve and hues stay, 1: casts go";
     midtone "midtone": f64 = 0.0 in 0.0 to 1.0, Playing, Everywhere, "How far a soft curve moves the median level towards the middle of the range; 0: not at all";
-    dither "dither": bool = false, Playing, Everywhere, "Fill the gaps that more contrast tears between codes of 8 bits with fine noise, so that skies have no bands";
+    dither "dither": bool = false, Playing, Everywhere, "Fill the gaps that more contrast tears between codes of 8 bits with fine noise, against bands in skies";
     roi "roi": Roi = "0,0,1,1", Playing, Everywhere, "The part of the picture that is measured";
     letterbox "letterbox": bool = true, Playing, Everywhere, "Leave black bars at top and bottom or at the sides out of the measurement";
     chroma "chroma": Chroma = "follow", Playing, Everywhere, "What happens to colour when luma gains contrast (formats with separate chroma)";
