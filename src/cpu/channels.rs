@@ -87,7 +87,7 @@ impl Channels {
         let rows = (BAND / across.len().max(1)).max(1) * places.counted(info);
         let bands = down.clone().step_by(rows).map(|top| (top, (top + rows).min(down.end)));
         let job = Job { places, matrix, info, planes: &planes, across: across.clone() };
-        pool::share(counts, bands, |counts, (top, bottom)| {
+        pool::share_first(counts, bands, |counts, (top, bottom)| {
             let Counts { tables, bytes, words } = &mut **counts;
             for y in (top..bottom).step_by(places.counted(info)) {
                 match (info.format.is_rgb(), info.format.packing()) {

@@ -54,7 +54,7 @@ impl Sites<'_> {
         let kept = self.kept();
         let rows = (BAND / info.width).max(2) >> places.shift[1];
         let bands = bands(info, places, rows, input.as_deref().unwrap_or_default(), &mut output);
-        pool::share(threads, bands.zip((0..).step_by(rows)), |(row, own), (mut band, top)| {
+        pool::share_often(threads, bands.zip((0..).step_by(rows)), |(row, own), (mut band, top)| {
             band.copy(info);
             let chroma = &band.output[places.lanes[1].plane];
             for y in 0..chroma.data.len().div_ceil(chroma.stride) {
