@@ -1,21 +1,25 @@
-// Applies a curve of luma whose colours gain as much as each level of it says, and blends patches in. As in
-// src/cpu/tone.rs. What is special of samples of 8 bits is in overlay_bytes.wgsl and tone_bytes.wgsl, and of 16 bits in
-// overlay_words.wgsl and tone_words.wgsl.
+// Applies a curve of luma that bends, whose colours gain as much as each level of it says, and blends patches in. As in
+// src/cpu/tone.rs and src/colour.rs. What is special of samples of 8 bits is in overlay_bytes.wgsl and tone_bytes.wgsl, and
+// of 16 bits in overlay_words.wgsl and tone_words.wgsl.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
-// The curves, their entries as wide as samples, of which the first is luma's; and the gains.
+// The curves, their entries as wide as samples: luma's, and that of the straight line within it; and the gains.
 @group(0) @binding(4) var<storage, read> curves: array<u32>;
 
 // Whether the lanes are R, G and B.
 override rgb: u32 = 0u;
-// The codes of black and white.
-override black: i32 = 0;
+// The code of white.
 override white: i32 = 255;
-// Parts of a code in which all this is done, as their binary logarithm: a mean of luma lies between codes.
-override fine: u32 = 2u;
+// Parts of a code in which R, G and B are worked on, as their binary logarithm.
+override fine: u32 = 0u;
 
 const LUMA = 0u;
+const PLAIN = 1u;
 const COPIED = 3u;
+// The most that colours gain, in 1/256.
+const MOST_GAIN = 8192;
+// Parts of a whole that a share is given in, as their binary logarithm.
+const PARTS = 10u;
 
 // What is between two values, at a level that lies between their codes.
 fn between(level: u32, here: i32, next: i32) -> i32 {
@@ -26,46 +30,61 @@ fn next_code(code: u32) -> u32 {
     return min(code + 1u, u32(most));
 }
 
-// Where luma of a level goes, both as fine.
-fn toned(level: u32) -> i32 {
+// Where a curve takes luma of a level, both as fine.
+fn curve_at(curve: u32, level: u32) -> i32 {
     let code = level >> fine;
-    let here = i32(look_up(0u, code));
-    return (here << fine) + between(level, here, i32(look_up(0u, next_code(code))));
+    let here = i32(look_up(curve, code));
+    return (here << fine) + between(level, here, i32(look_up(curve, next_code(code))));
 }
 
-fn gain_at(code: u32) -> i32 {
-    let entry = entry_of(code);
-    return i32((curves[GAINS + entry / 2u] >> (16u * (entry % 2u))) & 0xffffu);
+// A gain, in 1/256: those of the entries, and behind them that of the straight line.
+fn stored_gain(entry: u32) -> i32 {
+    return min(i32((curves[GAINS + entry / 2u] >> (16u * (entry % 2u))) & 0xffffu), MOST_GAIN);
 }
 
-// The gain of colours that come with luma of a level, in 1/256.
-fn gain_of(level: u32) -> u32 {
+// The gain of colours that come with luma of a level.
+fn gain_at(level: u32) -> i32 {
     let code = level >> fine;
-    let here = gain_at(code);
-    return u32(here + (between(level, here, gain_at(next_code(code))) >> fine));
+    let here = stored_gain(entry_of(code));
+    return ((here << fine) + between(level, here, stored_gain(entry_of(next_code(code))))) >> fine;
 }
 
 // What a channel has more than luma, or a sample of chroma more than neutral, with a gain.
-fn gained(more: i32, gain: u32) -> i32 {
-    return more * i32(gain >> 8u) + ((more * i32(gain & 255u) + 128) >> 8u);
+fn gained(more: i32, gain: i32) -> i32 {
+    return (more * gain + 128) >> 8u;
 }
 
-// A gain, or as much of it as there is room for so far from luma.
-fn within(gain: u32, far: i32, room: i32) -> u32 {
-    let most = u32(max(room, 0)) << 8u;
-    if u32(far) * gain > most {
-        return most / u32(far);
+// What lies a share of the way from one number to another.
+fn back(from_here: i32, to: i32, share: u32) -> i32 {
+    return from_here - (((from_here - to) * i32(share) + (1i << (PARTS - 1u))) >> PARTS);
+}
+
+// Where luma goes, what its colours gain, and luma without regard to them.
+struct Toned {
+    luma: i32,
+    gain: i32,
+    alone: i32,
+}
+
+// What becomes of a colour whose highest channel has so much more than luma. If that got beyond white, or further beyond
+// it than by the straight line, it goes back towards what the line makes of it.
+fn toned(level: u32, above: i32) -> Toned {
+    let alone = curve_at(LUMA, level);
+    let plain = curve_at(PLAIN, level);
+    let gain = gain_at(level);
+    let plain_gain = stored_gain(ENTRIES);
+    let highest = alone + gained(above, gain);
+    let highest_plain = plain + gained(above, plain_gain);
+    let over = highest - max(highest_plain, white << fine);
+    if over <= 0 {
+        return Toned(alone, gain, alone);
     }
-    return gain;
+    let share = (u32(over) << PARTS) / u32(highest - highest_plain);
+    return Toned(back(alone, plain, share), back(gain, plain_gain, share), alone);
 }
 
-// The gain of a colour whose R, G and B have so much more than luma. Those that were within black and white stay so; if
-// some were beyond, none gets further than the furthest of them was.
-fn fitted(level: u32, more: vec3<i32>) -> u32 {
-    let above = max(max(more.x, max(more.y, more.z)), 0);
-    let below = -min(min(more.x, min(more.y, more.z)), 0);
-    let gain = within(gain_of(level), above, max(i32(level) + above, white << fine) - toned(level));
-    return within(gain, below, toned(level) - min(i32(level) - below, black << fine));
+fn highest_of(more: vec3<i32>) -> i32 {
+    return max(max(more.x, max(more.y, more.z)), 0);
 }
 
 // What becomes of the sample `x` of a row, of R, G or B.
@@ -73,18 +92,23 @@ fn toned_channel(code: u32, x: u32, y: u32) -> u32 {
     let pixel = vec2(x / step0, y);
     let channels = vec3(luma_at(pixel.x, y), chroma_at(pixel));
     let level = (dot(stream.weights.xyz, channels) + (32768u >> fine)) >> (16u - fine);
-    let gain = fitted(level, (vec3<i32>(channels) << vec3(fine)) - vec3(i32(level)));
-    let more = (i32(code) << fine) - i32(level);
-    let sum = toned_at(level, x, y) + gained(more, gain) + ((1i << fine) >> 1u);
-    return u32(clamp(sum >> fine, 0, most));
+    let tone = toned(level, highest_of((vec3<i32>(channels) << vec3(fine)) - vec3(i32(level))));
+    let sum = dithered_at(tone, level, x, y) + gained((i32(code) << fine) - i32(level), tone.gain);
+    return u32(clamp((sum + ((1i << fine) >> 1u)) >> fine, 0, most));
 }
 
-// What becomes of the sample `x` of a row, in Cb's or Cr's lane.
+// What becomes of the sample `x` of a row, of luma.
+fn toned_luma(code: u32, x: u32, y: u32) -> u32 {
+    let site = vec2((x / step0) >> shift_x, y >> shift_y);
+    let tone = toned(code, highest_of(offsets_of(chroma_at(site))));
+    return u32(clamp(dithered_at(tone, code, x, y), 0, most));
+}
+
+// The same of Cb or Cr.
 fn toned_chroma(code: u32, x: u32, y: u32) -> u32 {
     let site = vec2(x / step1, y);
-    let sums = sums_of(chroma_at(site));
-    let gain = fitted(fine_mean_at(site), (sums + vec3(32768 >> fine)) >> vec3(16u - fine));
-    return u32(clamp(neutral + gained(i32(code) - neutral, gain), 0, most));
+    let tone = toned(mean_at(site), highest_of(offsets_of(chroma_at(site))));
+    return u32(clamp(neutral + gained(i32(code) - neutral, tone.gain), 0, most));
 }
 
 // The output of the texel `x` of row `y`, given as four codes.
@@ -99,7 +123,7 @@ fn overlay_texel(plane: u32, x: u32, y: u32, codes: vec4<u32>) -> vec4<u32> {
             } else if rgb != 0u {
                 texel[i] = toned_channel(texel[i], 4u * x + i, y);
             } else if lanes[i] == LUMA {
-                texel[i] = look_up_at(LUMA, texel[i], 4u * x + i, y);
+                texel[i] = toned_luma(texel[i], 4u * x + i, y);
             } else {
                 texel[i] = toned_chroma(texel[i], 4u * x + i, y);
             }

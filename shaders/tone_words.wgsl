@@ -1,6 +1,7 @@
 // What tone.wgsl knows of samples of 16 bits.
 
-// Where the gains begin, two to a word: behind the three curves.
+// Entries of a curve, and where the gains begin, two to a word: behind the three curves.
+const ENTRIES = 2u * CURVE;
 const GAINS = 3u * CURVE;
 
 // The entry of a curve that a code has, or the one before it.
@@ -8,7 +9,7 @@ fn entry_of(code: u32) -> u32 {
     return code >> (depth - 10u);
 }
 
-// Where luma of a level goes, wherever it is: there are codes enough without dither.
-fn toned_at(level: u32, x: u32, y: u32) -> i32 {
-    return toned(level);
+// Luma as it is: there are codes enough without dither.
+fn dithered_at(tone: Toned, level: u32, x: u32, y: u32) -> i32 {
+    return tone.luma;
 }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::frame::{self, FrameInfo, Lane, LumaWeights};
+use crate::frame::{self, FrameInfo, Lane, LumaWeights, Packing};
 use crate::window::Window;
 
 const ONE: i64 = 1 << 16;
@@ -29,55 +29,50 @@ pub fn rounded(a: i64, b: i64) -> i64 {
 /// The gain of colours that stay as they are, in 1/256.
 pub const LEFT_ALONE: u16 = 256;
 
-/// Parts of a code in which tones are worked on, as their binary logarithm: a mean of luma lies between codes, where a
-/// steep curve has outputs that lie far apart. Codes of 16 bits are fine enough.
+/// Parts of a code in which tones are worked on, as their binary logarithm: luma of R, G and B of 8 bits lies between codes,
+/// where a steep curve has outputs that lie far apart.
 pub fn fraction(info: &FrameInfo) -> u32 {
-    if info.format.packing().depth > 12 { 0 } else { 2 }
+    if info.format.is_rgb() && info.format.packing() == Packing::BYTE { 2 } else { 0 }
 }
+
+/// The most that colours gain, in 1/256: with 16 bits of a channel the product has less than 30.
+pub const MOST_GAIN: u16 = 32 * LEFT_ALONE;
+/// Parts of a whole that a share is given in.
+const PARTS: u32 = 1 << 10;
 
 /// What a channel has more than luma, or a sample of chroma more than neutral, with a gain in 1/256.
 #[inline(always)]
 pub fn gained(more: i32, gain: i32) -> i32 {
-    // In two parts, since a product of 16 bits by 16 with a sign would not fit.
-    more * (gain >> 8) + ((more * (gain & 255) + 128) >> 8)
+    (more * gain + 128) >> 8
 }
 
-/// How far R, G and B lie from luma, above and below it, and how far they may: those that were within black and white
-/// stay so; if some were beyond, none gets further than the furthest of them was.
-#[derive(Clone, Copy, Debug)]
-pub struct Room {
-    far: [u32; 2],
-    /// In 1/256.
-    room: [u32; 2],
+/// What becomes of luma of some level and of the colours that come with it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Toned {
+    /// Where luma goes, and where the straight line alone would put it.
+    pub luma: i32,
+    pub plain: i32,
+    /// What its colours gain, in 1/256.
+    pub gain: i32,
 }
 
-impl Room {
-    /// For a colour whose luma goes from `luma` to `toned` and whose R, G and B have so much `more` than luma, all of them
-    /// as fine as `black` and `white` are.
+impl Toned {
+    /// How far a colour has to go back to what the straight line makes of it, whose gain is `plain_gain`, so that no
+    /// channel gets beyond white, or further beyond it than the line takes it. `above` is what its highest channel has
+    /// more than luma.
     #[inline(always)]
-    pub fn new(luma: i32, toned: i32, more: [i32; 3], [black, white]: [i32; 2]) -> Room {
-        let [r, g, b] = more;
-        let (above, below) = (r.max(g).max(b).max(0), -r.min(g).min(b).min(0));
-        let up = (luma + above).max(white) - toned;
-        let down = toned - (luma - below).min(black);
-        Room { far: [above as u32, below as u32], room: [up, down].map(|room| (room.max(0) as u32) << 8) }
+    pub fn back(&self, above: i32, plain_gain: i32, white: i32) -> u32 {
+        let highest = self.luma + gained(above, self.gain);
+        let plain = self.plain + gained(above, plain_gain);
+        let over = highest - plain.max(white);
+        if over > 0 { over as u32 * PARTS / (highest - plain) as u32 } else { 0 }
     }
+}
 
-    /// Whether there is room for so much gain, in 1/256. It has 16 bits at most, as what is far has.
-    #[inline(always)]
-    pub fn holds(&self, gain: u32) -> bool {
-        (self.far[0] * gain <= self.room[0]) & (self.far[1] * gain <= self.room[1])
-    }
-
-    /// As much of a gain as there is room for.
-    #[inline(always)]
-    pub fn fit(&self, gain: u32) -> u32 {
-        let fit = |gain: u32, side: usize| match self.far[side] * gain <= self.room[side] {
-            true => gain,
-            false => self.room[side] / self.far[side],
-        };
-        fit(fit(gain, 0), 1)
-    }
+/// What lies a share of the way [`back`](Toned::back) from one number to another.
+#[inline(always)]
+pub fn between(from: i32, to: i32, share: u32) -> i32 {
+    from - (((from - to) * share as i32 + PARTS as i32 / 2) >> PARTS.ilog2())
 }
 
 /// What turns luma and chroma into R, G and B, and a change of these into one of luma and chroma. All factors are in
@@ -126,19 +121,8 @@ impl Matrix {
     /// What R, G and B have more than luma.
     #[inline(always)]
     pub fn offsets(&self, cb: i32, cr: i32) -> [i32; 3] {
-        self.sums(cb, cr).map(|sum| (sum + HALF) >> 16)
-    }
-
-    /// The same in quarters of a code.
-    #[inline(always)]
-    pub fn fine_offsets(&self, cb: i32, cr: i32) -> [i32; 3] {
-        self.sums(cb, cr).map(|sum| (sum + HALF / 4) >> 14)
-    }
-
-    #[inline(always)]
-    fn sums(&self, cb: i32, cr: i32) -> [i32; 3] {
         let (cb, cr) = (cb - self.neutral, cr - self.neutral);
-        [self.red * cr, self.green[0] * cb + self.green[1] * cr, self.blue * cb]
+        [self.red * cr, self.green[0] * cb + self.green[1] * cr, self.blue * cb].map(|sum| (sum + HALF) >> 16)
     }
 
     /// R, G and B of luma, Cb and Cr, within the codes that there are.

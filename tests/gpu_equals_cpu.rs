@@ -66,6 +66,7 @@ fn curves(info: &FrameInfo, number: usize) -> Curves {
         _ => ((entry * 7919 + 1000 * number) % 65_536) as u16,
     };
     let gains = (0..info.range.bins()).map(gain).collect();
+    let plain_gain = [256, 300, 5000][number % 3];
     // Those of some are dithered: by a bent curve, by what the tables do, or by noise.
     let fine = |lane: usize| {
         let value = |code: usize| match (number + lane) % 3 {
@@ -80,7 +81,7 @@ fn curves(info: &FrameInfo, number: usize) -> Curves {
         curves: if info.format.is_rgb() { 3 } else { 1 },
         frame: 1000 * number as u32,
     });
-    Curves { tables: [table(0), table(1), table(2)], shift, of, gains, dither }
+    Curves { tables: [table(0), table(1), table(2)], shift, of, gains, plain_gain, dither }
 }
 
 /// Paddings of the rows of the input and, if it is copied, of the output.
@@ -447,19 +448,14 @@ fn a_wrong_shader_is_noticed() {
         (Format::P010, "sample & ~", "0u & ~", "bits below the code are lost"),
         (Format::Rgba64, "index > 1u", "index > 2u", "blue is taken for red"),
         (Format::Gray16, "2 * before", "before", "the curve ends before the last codes"),
-        (Format::Nv21, "above + luma_at(left, bottom)", "above + above", "means are wrong"),
+        (Format::Nv21, "(above + luma_at(left, bottom)", "(above + above + luma_at(left, bottom)", "means are wrong"),
         (Format::Yuy2, "(dot(factors, changes) + 32768)", "(dot(factors, changes) + 0)", "changes are rounded down"),
         (Format::Argb, "alpha < 4u &&", "alpha > 4u &&", "transparent pixels are counted"),
         (Format::P010, "i32(chroma.x) - neutral", "i32(chroma.x) - 128", "neutral is that of 8 bits"),
         (Format::I422p10, "16u * (x % 2u))) & 0xffffu)", "16u * (x % 2u))) & 0xffu)", "codes are cut to 8 bits"),
         (Format::Y444p12, "clamp(value, 0, most)", "clamp(value, 0, 1023)", "curves end before the last codes"),
-        (
-            Format::Y42b,
-            "max(i32(level) + above, white << fine)",
-            "(white << fine)",
-            "colours beyond white are drawn in",
-        ),
-        (Format::Bgra, "i32(gain & 255u) + 128", "i32(gain & 255u)", "gains are rounded down"),
+        (Format::Y42b, "/ u32(highest - highest_plain)", "/ u32(highest)", "colours go too short a way back"),
+        (Format::Bgra, "more * gain + 128", "more * gain", "gains are rounded down"),
         (Format::I420p12, "code >> (depth - 10u)", "code >> (depth - 9u)", "the gain is that of another level"),
         (Format::Rgba64, "(channels.z >> bin)", "(channels.y >> bin)", "blue is not counted"),
     ];

@@ -11,50 +11,72 @@ use autolevels::settings::{Mode, Settings};
 use common::colours::*;
 use common::frames::{Content, TestFrame};
 
-/// A curve that bends and gains that rise and fall, as functions of the share of the codes.
+/// A curve that bends, the line within it, and gains that go with both, as functions of the share of the codes.
 fn bent(share: f64) -> f64 {
     share.powf(0.6)
 }
 
-fn gain(share: f64) -> f64 {
-    0.5 + 3.0 * share * (1.0 - share)
+fn line(share: f64) -> f64 {
+    (1.1 * share).min(1.0)
 }
+
+fn gain(share: f64) -> f64 {
+    PLAIN_GAIN * (bent(share) + 0.03) / (line(share) + 0.03)
+}
+
+const PLAIN_GAIN: f64 = 1.125;
 
 fn curves(info: &FrameInfo) -> Curves {
     let (shift, most) = (info.range.bin_shift(), f64::from(info.range.max));
     let share = |entry: usize| (entry << shift) as f64 / most;
-    let table: Vec<u16> = (0..info.range.bins()).map(|entry| (bent(share(entry)) * most).round() as u16).collect();
-    let gains = (0..info.range.bins()).map(|entry| (256.0 * gain(share(entry))).round() as u16).collect();
-    // The others must not matter.
-    let others = [(); 2].map(|()| vec![7; info.range.bins()]);
-    let [second, third] = others;
-    Curves { of: Of::Tone, shift, gains, ..Curves::new([table, second, third]) }
+    let all = |of: &dyn Fn(f64) -> f64| (0..info.range.bins()).map(|entry| of(share(entry)).round() as u16).collect();
+    let tables = [all(&|share| bent(share) * most), all(&|share| line(share) * most), vec![7; info.range.bins()]];
+    let gains = all(&|share| 256.0 * gain(share));
+    Curves { of: Of::Tone, shift, gains, plain_gain: (256.0 * PLAIN_GAIN) as u16, ..Curves::new(tables) }
 }
 
-/// What doubles make of luma and of what R, G and B have more than that: a gain of these, as far as there is room. Also
-/// by how much the gain changes if they are a code off.
-fn toned(info: &FrameInfo, curves: &Curves, luma: f64, more: [f64; 3]) -> (f64, f64, f64) {
+/// What becomes of luma and of what a colour has more than that.
+struct Toned {
+    luma: f64,
+    gain: f64,
+    /// By how much they may be off if `above` and what it is added to are rounded, and the share of the way is in 1/1024.
+    luma_off: f64,
+    gain_off: f64,
+}
+
+/// What doubles make of a colour whose highest channel has so much more than luma: the bent curve, but as much of the line
+/// as it takes that the highest channel stays within white, or where the line puts it.
+fn toned(info: &FrameInfo, curves: &Curves, luma: f64, above: f64) -> Toned {
     let between = |at: &dyn Fn(u16) -> f64| {
         let (code, next) = (luma as u16, (luma as u16).saturating_add(1).min(info.range.max));
         at(code) + luma.fract() * (at(next) - at(code))
     };
-    let toned = between(&|code| curves.out(0, code).into());
+    let (bent, line) = (between(&|code| curves.out(0, code).into()), between(&|code| curves.out(1, code).into()));
     let gain = between(&|code| f64::from(curves.gains[usize::from(code) >> curves.shift]) / 256.0);
-    let (black, white) = (f64::from(info.range.black), f64::from(info.range.white));
-    let [highest, lowest] = [more.into_iter().fold(0.0, f64::max), more.into_iter().fold(0.0, f64::min)];
-    let room = |more: f64| match more {
-        0.0 => f64::INFINITY,
-        more if more > 0.0 => ((luma + highest).max(white) - toned).max(0.0) / more,
-        more => (toned - (luma + lowest).min(black)).max(0.0) / -more,
+    let share = |above: f64| {
+        let (highest, plain) = (bent + gain * above, line + PLAIN_GAIN * above);
+        let over = highest - plain.max(info.range.white.into());
+        if over > 0.0 { over / (highest - plain) } else { 0.0 }
     };
-    let held = more.map(room);
-    let off = held.iter().zip(more).filter(|(held, _)| **held < gain).map(|(held, more)| (held + 1.0) / more.abs());
-    (toned, held.into_iter().fold(gain, f64::min), off.fold(0.0, f64::max))
+    let mix = |share: f64| [bent - share * (bent - line), gain - share * (gain - PLAIN_GAIN)];
+    let [luma, held] = mix(share(above));
+    let others = [above - 1.6, above + 1.6].map(|above| mix(share(above.max(0.0))));
+    let off = |i: usize, at: f64| others.iter().map(|mix| (mix[i] - at).abs()).fold(0.0, f64::max);
+    Toned {
+        luma,
+        gain: held,
+        luma_off: off(0, luma) + (bent - line).abs() / 1024.0,
+        gain_off: off(1, held) + (1.0 + (gain - PLAIN_GAIN).abs()) / 256.0,
+    }
 }
 
-/// A level in quarters of a code; in whole ones of 16 bits.
+/// A level in quarters of a code of R, G and B of 8 bits, else in whole ones.
 fn in_parts(info: &FrameInfo, level: f64) -> f64 {
-    if info.range.max == u16::MAX { level.round() } else { (4.0 * level).round() / 4.0 }
+    if info.format.is_rgb() && info.range.max == 255 { (4.0 * level).round() / 4.0 } else { level.round() }
+}
+
+fn highest(more: [f64; 3]) -> f64 {
+    more.into_iter().fold(0.0, f64::max)
 }
 
 #[test]
@@ -75,33 +97,37 @@ fn luma_and_colours_are_what_doubles_say() {
                         let check = |lane: Lane, wanted: f64, off: f64| {
                             let got = sample(&info, &frame, lane, at, true);
                             let wanted = wanted.clamp(0.0, most);
-                            assert!((got - wanted).abs() <= off, "{info}: {lane:?} at {at:?} is {got}, not {wanted}");
+                            assert!(
+                                (got - wanted).abs() <= off,
+                                "{info}: {lane:?} at {at:?} is {got}, not {wanted} (within {off})"
+                            );
                         };
                         let own = |lane: Lane| sample(&info, &before, lane, at, false);
                         if format.is_rgb() {
                             let rgb = pixel(&info, &before, at, false);
                             let luma = in_parts(&info, to_yuv(&info, rgb)[0]);
                             let more = rgb.map(|code| code - luma);
-                            let (toned, gain, _) = toned(&info, &curves, luma, more);
+                            let tone = toned(&info, &curves, luma, highest(more));
                             for (lane, more) in [Lane::Red, Lane::Green, Lane::Blue].into_iter().zip(more) {
-                                // A gain that is held back is rounded down to 1/256.
-                                check(lane, toned + gain * more, 1.0 + more.abs() / 256.0);
+                                let off = 1.0 + tone.luma_off + tone.gain_off * more.abs();
+                                check(lane, tone.luma + tone.gain * more, off);
                             }
                             if format.name().contains('A') {
                                 check(Lane::Alpha, own(Lane::Alpha), 0.0);
                             }
                             continue;
                         }
-                        check(Lane::Luma, curves.out(0, own(Lane::Luma) as u16).into(), 0.0);
+                        let (neutral, [cb, cr]) = (f64::from(info.range.neutral), [own(Lane::Cb), own(Lane::Cr)]);
+                        let above = |luma: f64| in_parts(&info, highest(to_rgb(&info, [luma, cb, cr])) - luma).max(0.0);
+                        let luma = own(Lane::Luma);
+                        let tone = toned(&info, &curves, luma, above(luma));
+                        check(Lane::Luma, tone.luma, 0.5 + tone.luma_off);
                         if at.0 % across == 0 && at.1 % down == 0 {
-                            let (luma, neutral) = (mean_luma(&info, &before, at), f64::from(info.range.neutral));
-                            let [cb, cr] = [own(Lane::Cb), own(Lane::Cr)];
-                            let more = to_rgb(&info, [luma, cb, cr]).map(|channel| in_parts(&info, channel - luma));
-                            let (_, gain, off) = toned(&info, &curves, luma, more);
+                            let luma = f64::from(mean(&info, &before, at));
+                            let tone = toned(&info, &curves, luma, above(luma));
                             for (lane, code) in [(Lane::Cb, cb), (Lane::Cr, cr)] {
-                                // What R, G and B have more, and how much room, is in whole codes.
-                                let off = 1.0 + (code - neutral).abs() * (off + 1.0 / 256.0);
-                                check(lane, neutral + gain * (code - neutral), off);
+                                let off = 0.6 + tone.gain_off * (code - neutral).abs();
+                                check(lane, neutral + tone.gain * (code - neutral), off);
                             }
                         }
                     }

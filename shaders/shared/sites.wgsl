@@ -37,35 +37,31 @@ fn chroma_at(site: vec2<u32>) -> vec2<u32> {
     return vec2(sample(plane1, site.x * step1 + first1, site.y), sample(plane2, site.x * step2 + first2, site.y));
 }
 
-// The mean luma of a site in quarters of a code. Where it sticks out of the picture, its outermost pixels count twice.
-fn fine_mean_at(site: vec2<u32>) -> u32 {
+// The mean luma of a site. Where it sticks out of the picture, its outermost pixels count twice.
+fn mean_at(site: vec2<u32>) -> u32 {
     if shift_x == 0u {
-        return 4u * luma_at(site.x, site.y);
+        return luma_at(site.x, site.y);
     }
     let left = 2u * site.x;
     let right = min(left + 1u, stream.width - 1u);
     let top = site.y << shift_y;
     let above = luma_at(left, top) + luma_at(right, top);
     if shift_y == 0u {
-        return 2u * above;
+        return (above + 1u) >> 1u;
     }
     let bottom = min(top + 1u, stream.planes[0].rows - 1u);
-    return above + luma_at(left, bottom) + luma_at(right, bottom);
+    return (above + luma_at(left, bottom) + luma_at(right, bottom) + 2u) >> 2u;
 }
 
-// The code nearest to it.
-fn mean_at(site: vec2<u32>) -> u32 {
-    return (fine_mean_at(site) + 2u) >> 2u;
-}
-
-// What R, G and B of a chroma have more than luma, in 1/65536.
-fn sums_of(chroma: vec2<u32>) -> vec3<i32> {
+// What R, G and B of a chroma have more than luma.
+fn offsets_of(chroma: vec2<u32>) -> vec3<i32> {
     let cb = i32(chroma.x) - neutral;
     let cr = i32(chroma.y) - neutral;
-    return vec3(cr_in_red * cr, cb_in_green * cb + cr_in_green * cr, cb_in_blue * cb);
+    let sums = vec3(cr_in_red * cr, cb_in_green * cb + cr_in_green * cr, cb_in_blue * cb);
+    return (sums + vec3(32768)) >> vec3(16u);
 }
 
 // R, G and B of luma and chroma, which may lie beyond the codes.
 fn channels_of(luma: u32, chroma: vec2<u32>) -> vec3<i32> {
-    return vec3(i32(luma)) + ((sums_of(chroma) + vec3(32768)) >> vec3(16u));
+    return vec3(i32(luma)) + offsets_of(chroma);
 }

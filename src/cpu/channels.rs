@@ -9,7 +9,7 @@ use crate::window::Window;
 
 use super::apply::used;
 use super::pool;
-use super::sites::{Code, Rows, nearest};
+use super::sites::{Code, Rows};
 
 /// About how many sites a band holds.
 const BAND: usize = 1 << 16;
@@ -147,10 +147,9 @@ impl Job<'_> {
     fn count_sites<C: Code>(&self, y: usize, tables: &mut Tables, rows: &mut Rows<C>) {
         rows.read(self.places, self.info, self.planes, y);
         let shift = self.info.range.bin_shift();
-        let means = &rows.means[self.across.clone()];
-        let [cb, cr] = [&rows.cb, &rows.cr].map(|samples| &samples[self.across.clone()]);
+        let [means, cb, cr] = [&rows.means, &rows.cb, &rows.cr].map(|samples| &samples[self.across.clone()]);
         for ((mean, cb), cr) in means.iter().zip(cb).zip(cr) {
-            let luma = nearest(*mean);
+            let luma = mean.get();
             let [r, g, b] = self.matrix.channels(luma, cb.get(), cr.get());
             tables.count(luma as usize >> shift, [r, g, b].map(|code| code >> shift));
         }

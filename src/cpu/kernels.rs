@@ -5,7 +5,9 @@
 
 pub use super::deep::{deep_add, deep_count, deep_find_blind, deep_tables, deep_weigh};
 pub use super::matrix::mix;
-pub use super::tone::{tone_chroma, tone_pixels};
+pub use super::sites::read_sites;
+pub use super::tone::pixels::tone_pixels;
+pub use super::tone::sites::tone_sites;
 
 /// What the inner loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,8 +217,10 @@ macro_rules! compiled_for {
     ($feature:literal) => {
         use $crate::cpu::deep::{DeepLookup, DeepTables, SAMPLE};
         use $crate::cpu::matrix::{Mixer, Offsets};
+        use $crate::colour::Places;
         use $crate::cpu::sites::{Code, Rows};
-        use $crate::cpu::tone::Toner;
+        use $crate::frame::{FrameInfo, Plane};
+        use $crate::cpu::tone::{Toner, sites::Scratch};
 
         compiled_for! { $feature:
             fn count(luma: &[u8], tables: &mut Tables, columns: &mut [u16]);
@@ -234,12 +238,17 @@ macro_rules! compiled_for {
         }
 
         #[target_feature(enable = $feature)]
-        pub fn tone_chroma<C: Code>(toner: &Toner, rows: &mut Rows<C>) {
-            $crate::cpu::kernels::tone_chroma(toner, rows);
+        pub fn read_sites<C: Code>(rows: &mut Rows<C>, places: &Places, info: &FrameInfo, planes: &[Plane], y: usize) {
+            $crate::cpu::kernels::read_sites(rows, places, info, planes, y);
         }
 
         #[target_feature(enable = $feature)]
-        pub fn tone_pixels<C: Code>(toner: &Toner, rows: &mut Rows<C>, y: usize) {
+        pub fn tone_sites<C: Code>(toner: &Toner<C>, rows: &mut Rows<C>, scratch: &mut Scratch<C>, y: usize) {
+            $crate::cpu::kernels::tone_sites(toner, rows, scratch, y);
+        }
+
+        #[target_feature(enable = $feature)]
+        pub fn tone_pixels<C: Code>(toner: &Toner<C>, rows: &mut Rows<C>, y: usize) {
             $crate::cpu::kernels::tone_pixels(toner, rows, y);
         }
     };

@@ -11,8 +11,8 @@ use crate::overlay::marks::Marks;
 
 use super::kernels::{Path, on_path};
 use super::overlay;
-use super::rows::{Lanes, Sites};
-use super::sites::{Code, Rows, nearest};
+use super::rows::Sites;
+use super::sites::{Code, Rows};
 
 /// Entries of a table of changes for codes of 8 bits, and for those of up to 12: four times the codes. R, G and B leave
 /// their codes by less than as many on either side.
@@ -110,7 +110,7 @@ impl<C: Code, const ENTRIES: usize> Mixing<C, ENTRIES> {
         }
         let Mixing { path, places, matrix, changes, threads, .. } = self;
         let mixer = Mixer { matrix, changes, across: places.shift[0], most: info.range.max.into() };
-        let sites = Sites { info, places, lanes: Lanes::All, marks };
+        let sites = Sites { path: *path, info, places, marks };
         let mut output = sites.change(access, threads, |rows, offsets, _| {
             on_path!(*path, mix(&mixer, rows, offsets));
         })?;
@@ -142,7 +142,7 @@ pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, rows: &mut Row
     }
     let offsets = || red.iter().zip(&*green).zip(&*blue).map(|((r, g), b)| [*r, *g, *b]);
     for ((mean, (cb, cr)), offsets) in means.iter().zip(cb.iter_mut().zip(cr)).zip(offsets()) {
-        let [to_cb, to_cr] = mixer.matrix.chroma(mixer.change(nearest(*mean), offsets));
+        let [to_cb, to_cr] = mixer.matrix.chroma(mixer.change(mean.get(), offsets));
         (*cb, *cr) = (mixer.added(*cb, to_cb), mixer.added(*cr, to_cr));
     }
     let changed = |luma: C, offsets| mixer.added(luma, mixer.matrix.luma(mixer.change(luma.get(), offsets)));

@@ -26,7 +26,7 @@ mod vbmi;
 mod x86;
 
 use crate::backend::{Backend, BackendError};
-use crate::frame::{Access, FrameInfo, FrameMemory};
+use crate::frame::{FrameInfo, FrameMemory};
 use crate::grid::Grid;
 use crate::levels::curves::{Curves, Of};
 use crate::levels::statistics::Statistics;
@@ -139,12 +139,7 @@ impl Backend for Cpu {
         let Cpu { info, apply, mix, tone, .. } = self;
         match (curves.of, mix, tone) {
             (Of::Channels, Some(mix), _) => mix.run(info, access, curves, marks)?,
-            (Of::Tone, _, Some(tone)) => {
-                let output = tone.run(info, access, curves, marks)?;
-                if !info.format.is_rgb() {
-                    apply.run(info, Access::InPlace(output), curves, marks)?;
-                }
-            }
+            (Of::Tone, _, Some(tone)) => tone.run(info, access, curves, marks)?,
             _ => apply.run(info, access, curves, marks)?,
         }
         Ok(())

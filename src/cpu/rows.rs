@@ -7,25 +7,18 @@ use crate::frame::{Access, FrameError, FrameInfo, Plane, PlaneMut, PlaneShape, P
 use crate::overlay::marks::Marks;
 
 use super::apply::{check, used, used_mut};
+use super::kernels::{Path, on_path};
 use super::pool;
 use super::sites::{Code, Rows, put};
 
 /// About how many pixels a band holds.
 const BAND: usize = 1 << 16;
 
-/// What is put back of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lanes {
-    All,
-    /// All but luma.
-    Chroma,
-}
-
 /// The rows of sites of frames of one kind.
 pub struct Sites<'a> {
+    pub path: Path,
     pub info: &'a FrameInfo,
     pub places: &'a Places,
-    pub lanes: Lanes,
     /// What is kept of them.
     pub marks: Option<&'a Marks>,
 }
@@ -60,7 +53,7 @@ impl Sites<'_> {
             for y in 0..chroma.data.len().div_ceil(chroma.stride) {
                 {
                     let planes = band.output.iter().map(|plane| Plane { data: plane.data, stride: plane.stride });
-                    row.read(places, info, &planes.collect::<Planes>(), y);
+                    on_path!(self.path, read_sites(row, places, info, &planes.collect::<Planes>(), y));
                 }
                 change(row, own, top + y);
                 self.put(row, &mut band.output, kept, y);
@@ -82,10 +75,8 @@ impl Sites<'_> {
         let [luma, cb, cr] = self.places.lanes;
         let [across, down] = self.places.shift;
         let packing = self.info.format.packing();
-        if self.lanes == Lanes::All {
-            for (index, samples) in rows.luma.iter().enumerate().filter(|(_, samples)| !samples.is_empty()) {
-                put(row(&mut planes[luma.plane], (y << down) + index), &luma, kept << across, samples, packing);
-            }
+        for (index, samples) in rows.luma.iter().enumerate().filter(|(_, samples)| !samples.is_empty()) {
+            put(row(&mut planes[luma.plane], (y << down) + index), &luma, kept << across, samples, packing);
         }
         for (place, samples) in [(cb, &rows.cb), (cr, &rows.cr)] {
             put(row(&mut planes[place.plane], y), &place, kept, samples, packing);

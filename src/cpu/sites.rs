@@ -3,8 +3,10 @@
 use crate::colour::{Place, Places};
 use crate::frame::{FrameInfo, Packing, Plane};
 
+use super::kernels::{Path, on_path};
+
 /// The code of a sample: a byte, or what a word of 16 bits holds.
-pub trait Code: Copy + Default + Send + Sync {
+pub trait Code: Copy + Default + Ord + Send + Sync {
     /// Bytes of a sample.
     const BYTES: usize;
 
@@ -18,6 +20,22 @@ pub trait Code: Copy + Default + Send + Sync {
 
     /// A code that is known to fit.
     fn new(code: i32) -> Self;
+
+    /// The nearest code that fits, where there is none below 0.
+    fn saturating(code: i32) -> Self;
+
+    /// The codes of a row of samples that lie side by side, if they are the row's very bytes.
+    fn of_bytes(_: &[u8]) -> Option<&[Self]> {
+        None
+    }
+
+    /// The same the other way.
+    fn as_bytes(_: &[Self]) -> Option<&[u8]> {
+        None
+    }
+
+    /// Looks codes up in a table that has all of them.
+    fn look_up(path: Path, codes: &mut [Self], table: &[Self]);
 }
 
 impl Code for u8 {
@@ -41,6 +59,25 @@ impl Code for u8 {
     #[inline(always)]
     fn new(code: i32) -> u8 {
         code as u8
+    }
+
+    #[inline(always)]
+    fn saturating(code: i32) -> u8 {
+        code.clamp(0, 0xff) as u8
+    }
+
+    fn of_bytes(row: &[u8]) -> Option<&[u8]> {
+        Some(row)
+    }
+
+    fn as_bytes(codes: &[u8]) -> Option<&[u8]> {
+        Some(codes)
+    }
+
+    fn look_up(path: Path, codes: &mut [u8], table: &[u8]) {
+        if let Some(table) = table.first_chunk() {
+            on_path!(path, table(codes, table));
+        }
     }
 }
 
@@ -67,6 +104,17 @@ impl Code for u16 {
     fn new(code: i32) -> u16 {
         code as u16
     }
+
+    #[inline(always)]
+    fn saturating(code: i32) -> u16 {
+        code.clamp(0, 0xffff) as u16
+    }
+
+    fn look_up(_: Path, codes: &mut [u16], table: &[u16]) {
+        for code in codes {
+            *code = table.get(usize::from(*code)).copied().unwrap_or_default();
+        }
+    }
 }
 
 /// A row of sites of a format with chroma.
@@ -74,8 +122,8 @@ impl Code for u16 {
 pub struct Rows<C> {
     /// Luma of the rows of pixels: one, or two at 4:2:0 (but in the last row of an odd height).
     pub luma: [Vec<C>; 2],
-    /// Mean luma of each site in quarters of a code; nothing of RGB formats.
-    pub means: Vec<u16>,
+    /// Mean luma of each site; nothing of RGB formats.
+    pub means: Vec<C>,
     /// Cb and Cr of each site.
     pub cb: Vec<C>,
     pub cr: Vec<C>,
@@ -83,6 +131,7 @@ pub struct Rows<C> {
 
 impl<C: Code> Rows<C> {
     /// Reads row `y` of sites from planes whose memory ends with their last row. A band of rows will do, too.
+    #[inline(always)]
     pub fn read(&mut self, places: &Places, info: &FrameInfo, planes: &[Plane], y: usize) {
         let [luma, cb, cr] = places.lanes;
         let [across, down] = places.shift;
@@ -101,30 +150,33 @@ impl<C: Code> Rows<C> {
     }
 
     /// The mean luma of the sites. Where a site sticks out of the picture, its outermost pixels count twice.
+    #[inline(always)]
     fn mean(&mut self, width: usize, [across, down]: [u32; 2]) {
         let Rows { luma: [first, second], means, .. } = self;
         let (first, second) = (&first[..width], if second.is_empty() { &first[..width] } else { &second[..width] });
-        means.clear();
+        means.resize(width.div_ceil(1 << across), C::default());
+        let both = |[left, right]: [C; 2]| left.get() + right.get();
         match (across, down) {
-            (0, 0) => means.extend(first.iter().map(|code| 4 * code.get() as u16)),
-            (1, 0) => means.extend(first.chunks(2).map(|pair| 2 * both(pair))),
+            (0, 0) => means.copy_from_slice(first),
+            (1, 0) => {
+                let (pairs, last) = first.as_chunks();
+                means.iter_mut().zip(pairs).for_each(|(mean, pair)| *mean = C::new((both(*pair) + 1) >> 1));
+                if let ([code], Some(mean)) = (last, means.last_mut()) {
+                    *mean = *code;
+                }
+            }
             _ => {
-                let pairs = first.chunks(2).zip(second.chunks(2));
-                means.extend(pairs.map(|(above, below)| both(above) + both(below)));
+                let all = |above: [C; 2], below: [C; 2]| C::new((both(above) + both(below) + 2) >> 2);
+                let ((above, last), (below, last_below)) = (first.as_chunks(), second.as_chunks());
+                for (mean, (above, below)) in means.iter_mut().zip(above.iter().zip(below)) {
+                    *mean = all(*above, *below);
+                }
+                if let ([above], [below], Some(mean)) = (last, last_below, means.last_mut()) {
+                    *mean = all([*above; 2], [*below; 2]);
+                }
             }
         }
     }
-}
-
-/// The sum of a pair of codes of 12 bits at most, or twice a single one.
-fn both<C: Code>(pair: &[C]) -> u16 {
-    (pair[0].get() + pair[pair.len() - 1].get()) as u16
-}
-
-/// The code nearest to a mean.
-#[inline(always)]
-pub fn nearest(mean: u16) -> i32 {
-    i32::from((mean + 2) >> 2)
 }
 
 /// A row of a plane, if the plane has it.
@@ -133,12 +185,15 @@ fn row<'a>(plane: &Plane<'a>, y: usize) -> Option<&'a [u8]> {
 }
 
 /// Takes the samples of a lane out of a row, so many at most.
+#[inline(always)]
 fn take<C: Code>(kept: &mut Vec<C>, row: &[u8], place: &Place, samples: usize, packing: Packing) {
     kept.clear();
     let row = row.get(place.first * C::BYTES..).unwrap_or_default();
+    if let (1, Some(codes)) = (place.step, C::of_bytes(row)) {
+        return kept.extend_from_slice(&codes[..samples.min(codes.len())]);
+    }
     // The same loop with known steps is many times as fast.
     match place.step * C::BYTES {
-        1 => take_every::<C, 1>(kept, row, samples, packing),
         2 => take_every::<C, 2>(kept, row, samples, packing),
         3 => take_every::<C, 3>(kept, row, samples, packing),
         4 => take_every::<C, 4>(kept, row, samples, packing),
@@ -151,18 +206,23 @@ fn take<C: Code>(kept: &mut Vec<C>, row: &[u8], place: &Place, samples: usize, p
 #[inline(always)]
 fn take_every<C: Code, const N: usize>(kept: &mut Vec<C>, row: &[u8], samples: usize, packing: Packing) {
     let (steps, last) = row.as_chunks::<N>();
-    kept.extend(steps.iter().take(samples).map(|sample| C::load(sample, packing)));
+    kept.resize(steps.len().min(samples), C::default());
+    kept.iter_mut().zip(steps).for_each(|(kept, sample)| *kept = C::load(sample, packing));
     if kept.len() < samples && last.len() >= C::BYTES {
         kept.push(C::load(last, packing));
     }
 }
 
 /// Puts the samples of a lane back into a row, from the sample `from` of the lane on.
+#[inline(always)]
 pub fn put<C: Code>(row: &mut [u8], place: &Place, from: usize, samples: &[C], packing: Packing) {
     let row = row.get_mut((place.first + from * place.step) * C::BYTES..).unwrap_or_default();
     let samples = &samples[from..];
+    if let (1, Some(bytes)) = (place.step, C::as_bytes(samples)) {
+        let bytes = &bytes[..bytes.len().min(row.len())];
+        return row[..bytes.len()].copy_from_slice(bytes);
+    }
     match place.step * C::BYTES {
-        1 => put_every::<C, 1>(row, samples, packing),
         2 => put_every::<C, 2>(row, samples, packing),
         3 => put_every::<C, 3>(row, samples, packing),
         4 => put_every::<C, 4>(row, samples, packing),
@@ -183,4 +243,10 @@ fn put_every<C: Code, const N: usize>(row: &mut [u8], samples: &[C], packing: Pa
     {
         code.store(last, packing);
     }
+}
+
+/// [`Rows::read`], compiled for what a processor has.
+#[inline(always)]
+pub fn read_sites<C: Code>(rows: &mut Rows<C>, places: &Places, info: &FrameInfo, planes: &[Plane], y: usize) {
+    rows.read(places, info, planes, y);
 }

@@ -23,7 +23,7 @@ pub mod import;
 pub mod pages;
 
 use crate::backend::{Backend, BackendError};
-use crate::colour::Places;
+use crate::colour::{LEFT_ALONE, Places};
 use crate::frame::{Access, FrameError, FrameInfo, FrameMemory, MOST_BINS, Plane, Planes, PlanesMut};
 use crate::grid::Grid;
 use crate::levels::curves::{Curves, Of};
@@ -423,10 +423,12 @@ fn pack(info: &FrameInfo, curves: &Curves, mut buffer: wgpu::WriteOnly<[u8]>) {
         pack_dither(info, curves.dither.as_ref(), buffer.slice(3 * info.range.bins()..));
     }
     if curves.of == Of::Tone {
-        let gains: &[u8] = bytemuck::cast_slice(&curves.gains);
-        let gains = &gains[..gains.len().min(2 * info.range.bins())];
+        let mut gains = [LEFT_ALONE; MOST_BINS + 2];
+        gains.iter_mut().zip(&curves.gains).for_each(|(gain, from)| *gain = *from);
+        gains[info.range.bins()] = curves.plain_gain;
         let from = gains_at(info);
-        buffer.slice(from..from + gains.len()).copy_from_slice(gains);
+        let bytes: &[u8] = bytemuck::cast_slice(&gains[..info.range.bins() + 2]);
+        buffer.slice(from..from + bytes.len()).copy_from_slice(bytes);
     }
 }
 

@@ -23,7 +23,7 @@ pub fn statistics_words(info: &FrameInfo, chunks: usize) -> usize {
 pub const DITHER_WORDS: usize = 4;
 const PLACE_WORDS: usize = 3 * 256;
 
-/// Bytes of the three curves of a frame and of what dither needs, behind which the gains begin.
+/// Bytes of the three curves of a frame and of what dither needs, behind which the gains begin, those of the entries and that of the straight line.
 pub fn gains_at(info: &FrameInfo) -> usize {
     let tables = 3 * info.range.bins() * info.format.packing().bytes();
     if info.format.packing().bytes() == 1 { tables + 4 * (DITHER_WORDS + PLACE_WORDS) } else { tables }
@@ -31,7 +31,8 @@ pub fn gains_at(info: &FrameInfo) -> usize {
 
 /// Bytes of the curves of a frame and all that comes with them.
 pub fn curve_bytes(info: &FrameInfo) -> usize {
-    gains_at(info) + 2 * info.range.bins()
+    // Whole words.
+    gains_at(info) + 2 * info.range.bins() + 4
 }
 
 macro_rules! shader {

@@ -1,6 +1,6 @@
 //! What is applied to a frame: one table for each lane that has a curve.
 
-use crate::colour::LEFT_ALONE;
+use crate::colour::{LEFT_ALONE, MOST_GAIN};
 use crate::frame::{MOST_BINS, Range};
 
 use super::dither::Dither;
@@ -14,8 +14,9 @@ pub enum Of {
     Samples,
     /// Red, green and blue in luma's codes, even where samples are luma and chroma.
     Channels,
-    /// Luma, even where samples are R, G and B: by the first table. Colours gain as [`Curves::gains`] say, whatever the
-    /// other tables are.
+    /// Luma, even where samples are R, G and B: by the first table. The second is that of the straight line within it.
+    /// Colours gain as [`Curves::gains`] say; those that would get beyond white go back towards what the line makes of
+    /// them, luma and colour, see [`Toned::back`](crate::colour::Toned::back).
     Tone,
 }
 
@@ -32,6 +33,8 @@ pub struct Curves {
     pub of: Of,
     /// Of [`Of::Tone`]: for each bin of luma, what the colours that come with it gain, in 1/256. As many as entries.
     pub gains: Vec<u16>,
+    /// The same of the straight line.
+    pub plain_gain: u16,
     /// The curves with a fraction, where samples of 8 bits are dithered: these are applied then, and the tables are
     /// their nearest codes.
     pub dither: Option<Dither>,
@@ -40,7 +43,7 @@ pub struct Curves {
 impl Curves {
     /// Curves for the samples of the format, with an entry for each code.
     pub fn new(tables: [Vec<u16>; 3]) -> Curves {
-        Curves { tables, shift: 0, of: Of::Samples, gains: Vec::new(), dither: None }
+        Curves { tables, shift: 0, of: Of::Samples, gains: Vec::new(), plain_gain: LEFT_ALONE, dither: None }
     }
 
     /// Curves for so many codes that leave every sample as it is.
@@ -67,7 +70,7 @@ impl Curves {
 
     /// Whether one of the curves leaves every sample as it is.
     pub fn is_identity_at(&self, curve: usize) -> bool {
-        if self.of == Of::Tone && curve > 0 {
+        if self.of == Of::Tone && curve > 1 {
             return true;
         }
         let is_same = |(entry, out): (usize, &u16)| usize::from(*out) == entry << self.shift;
@@ -155,15 +158,18 @@ impl Drawer {
         self.draw(table, (self.range.black, top), |x| (neutral + gain * (x - neutral)).max(low).min(high));
     }
 
+    /// A gain of colours in 1/256.
+    pub fn gain(&self, gain: f64) -> u16 {
+        ((f64::from(LEFT_ALONE) * (1.0 + self.strength * (gain - 1.0)) + 0.5) as u16).min(MOST_GAIN)
+    }
+
     /// Writes the gain of the colours that come with each bin of luma. `gain` takes levels to gains.
     pub fn gains(&self, gains: &mut Vec<u16>, gain: impl Fn(f64) -> f64) {
         let (unit, shift) = (unit(&self.range), self.range.bin_shift());
-        let at = |entry: usize| {
-            let level = (entry << shift).clamp(self.range.black.into(), self.range.white.into()) as f64 / unit;
-            (f64::from(LEFT_ALONE) * (1.0 + self.strength * (gain(level) - 1.0)) + 0.5) as u16
-        };
+        let level =
+            |entry: usize| (entry << shift).clamp(self.range.black.into(), self.range.white.into()) as f64 / unit;
         gains.clear();
-        gains.extend((0..self.range.bins()).map(at));
+        gains.extend((0..self.range.bins()).map(|entry| self.gain(gain(level(entry)))));
     }
 
     fn draw(&self, table: &mut [u16], ends: (u16, u16), tone: impl Fn(f64) -> f64) {

@@ -300,12 +300,14 @@ impl Levels {
             third.clone_from(first);
             return;
         }
-        let gain = if curves.of == Of::Samples && follows && has_chroma(&self.info) { line.gain } else { 1.0 };
-        drawer.chroma(second, gain);
-        third.clone_from(second);
         if curves.of == Of::Tone {
+            drawer.luma(second, |x| line.at(x));
             drawer.gains(&mut curves.gains, |x| tone::colour_gain(x, &line, tuning.nominal, tone));
+            curves.plain_gain = drawer.gain(line.gain);
+            return;
         }
+        drawer.chroma(second, if follows && has_chroma(&self.info) { line.gain } else { 1.0 });
+        third.clone_from(second);
     }
 }
 

@@ -43,8 +43,8 @@ impl Midtone {
 }
 
 /// The gain of the colours that come with luma of level `x`: that of `line`, and as much more or less as `tone` makes them
-/// brighter or darker than the line does, so that they stay as saturated. What then leaves RGB is held back pixel by
-/// pixel, see [`Room`](crate::colour::Room).
+/// brighter or darker than the line does, so that they stay as saturated. What that would take beyond white goes back
+/// towards the line, pixel by pixel, see [`Toned::back`](crate::colour::Toned::back).
 pub fn colour_gain(x: f64, line: &Line, nominal: Ends, tone: impl Fn(f64) -> f64) -> f64 {
     let bright = |level: f64| nominal.clamp(level) - nominal.black + DARK;
     line.gain * bright(tone(x)) / bright(line.at(x))
