@@ -1,52 +1,22 @@
 // Applies curves of R, G and B to luma and chroma, and blends patches in.
 //
-// What the curves change in R, G and B is brought back to luma and chroma and added to them: identity curves change
-// nothing. A sample of luma has the chroma of its site, a sample of chroma the mean luma of its site. How samples lie in
-// words, and what a curve makes of a code, is in overlay_bytes.wgsl and overlay_words.wgsl, one of which belongs to this.
+// A sample of luma has the chroma of its site, a sample of chroma the mean luma of its site. How samples lie in words, and what a curve makes of a code, is in overlay_bytes.wgsl and overlay_words.wgsl, one of which belongs to this.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 // The curves of R, G and B, their entries as wide as samples.
 @group(0) @binding(4) var<storage, read> curves: array<u32>;
 
-// Factors in 1/65536: of R, G and B in luma, Cb and Cr.
-override red_in_luma: i32 = 0;
-override green_in_luma: i32 = 0;
-override blue_in_luma: i32 = 0;
-override red_in_cb: i32 = 0;
-override green_in_cb: i32 = 0;
-override blue_in_cb: i32 = 0;
-override red_in_cr: i32 = 0;
-override green_in_cr: i32 = 0;
-override blue_in_cr: i32 = 0;
-
 const LUMA = 0u;
 const CB = 1u;
 
-// What a curve changes at a value, which counts as the nearest code.
-fn change(curve: u32, value: i32) -> i32 {
-    let code = clamp(value, 0, most);
-    return i32(look_up(curve, u32(code))) - code;
-}
-
 // What becomes of the sample `x` of a row, in luma's, Cb's or Cr's lane.
 fn mixed(lane: u32, code: u32, x: u32, y: u32) -> u32 {
-    var site: vec2<u32>;
-    var luma = code;
     if lane == LUMA {
-        site = vec2((x / step0) >> shift_x, y >> shift_y);
-    } else {
-        site = vec2(x / step1, y);
-        luma = mean_at(site);
+        return mixed_luma(0u, code, chroma_at(vec2((x / step0) >> shift_x, y >> shift_y)));
     }
-    let channels = channels_of(luma, chroma_at(site));
-    let changes = vec3(change(0u, channels.x), change(1u, channels.y), change(2u, channels.z));
-    var factors = vec3(red_in_cr, green_in_cr, blue_in_cr);
-    if lane == LUMA {
-        factors = vec3(red_in_luma, green_in_luma, blue_in_luma);
-    } else if lane == CB {
-        factors = vec3(red_in_cb, green_in_cb, blue_in_cb);
-    }
-    return u32(clamp(i32(code) + ((dot(factors, changes) + 32768) >> 16u), 0, most));
+    let site = vec2(x / step1, y);
+    let chroma = mixed_chroma(0u, mean_at(site), chroma_at(site));
+    return select(chroma.y, chroma.x, lane == CB);
 }
 
 // The output of the texel `x` of row `y`, given as four codes.

@@ -3,7 +3,8 @@
 // of 16 bits in overlay_words.wgsl and tone_words.wgsl.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
-// The curves, their entries as wide as samples: luma's, and that of the straight line within it; and the gains.
+// The curves, their entries as wide as samples: luma's, that of the straight line within it, and, from CHANNELS on, those of
+// R, G and B that come before, perhaps. Behind them the gains, that of the line, and whether there are curves before.
 @group(0) @binding(4) var<storage, read> curves: array<u32>;
 
 // Whether the lanes are R, G and B.
@@ -16,6 +17,7 @@ override fine: u32 = 0u;
 const LUMA = 0u;
 const PLAIN = 1u;
 const COPIED = 3u;
+const CHANNELS = 3u;
 // The most that colours gain, in 1/256.
 const MOST_GAIN = 8192;
 // Parts of a whole that a share is given in, as their binary logarithm.
@@ -37,7 +39,7 @@ fn curve_at(curve: u32, level: u32) -> i32 {
     return (here << fine) + between(level, here, i32(look_up(curve, next_code(code))));
 }
 
-// A gain, in 1/256: those of the entries, and behind them that of the straight line.
+// The gain of an entry, in 1/256.
 fn stored_gain(entry: u32) -> i32 {
     return min(i32((curves[GAINS + entry / 2u] >> (16u * (entry % 2u))) & 0xffffu), MOST_GAIN);
 }
@@ -72,7 +74,7 @@ fn toned(level: u32, above: i32) -> Toned {
     let alone = curve_at(LUMA, level);
     let plain = curve_at(PLAIN, level);
     let gain = gain_at(level);
-    let plain_gain = stored_gain(ENTRIES);
+    let plain_gain = min(i32(curves[PLAIN_GAIN]), MOST_GAIN);
     let highest = alone + gained(above, gain);
     let highest_plain = plain + gained(above, plain_gain);
     let over = highest - max(highest_plain, white << fine);
@@ -87,28 +89,63 @@ fn highest_of(more: vec3<i32>) -> i32 {
     return max(max(more.x, max(more.y, more.z)), 0);
 }
 
-// What becomes of the sample `x` of a row, of R, G or B.
-fn toned_channel(code: u32, x: u32, y: u32) -> u32 {
-    let pixel = vec2(x / step0, y);
-    let channels = vec3(luma_at(pixel.x, y), chroma_at(pixel));
+// Whether curves of R, G and B come before the tone.
+fn has_channels() -> bool {
+    return curves[PLAIN_GAIN + 1u] != 0u;
+}
+
+// R, G and B of a pixel, or luma and chroma, as they come to the tone.
+fn pixel_at(pixel: vec2<u32>) -> vec3<u32> {
+    let channels = vec3(luma_at(pixel.x, pixel.y), chroma_at(pixel));
+    if has_channels() {
+        return vec3(
+            look_up(CHANNELS, channels.x),
+            look_up(CHANNELS + 1u, channels.y),
+            look_up(CHANNELS + 2u, channels.z),
+        );
+    }
+    return channels;
+}
+
+fn luma_before(luma: u32, chroma: vec2<u32>) -> u32 {
+    if has_channels() {
+        return mixed_luma(CHANNELS, luma, chroma);
+    }
+    return luma;
+}
+
+fn chroma_before(site: vec2<u32>) -> vec2<u32> {
+    let chroma = chroma_at(site);
+    if has_channels() {
+        return mixed_chroma(CHANNELS, mean_at(site), chroma);
+    }
+    return chroma;
+}
+
+// What becomes of the sample `x` of a row, of R, G or B (0, 1 or 2).
+fn toned_channel(lane: u32, x: u32, y: u32) -> u32 {
+    let channels = pixel_at(vec2(x / step0, y));
     let level = (dot(stream.weights.xyz, channels) + (32768u >> fine)) >> (16u - fine);
-    let tone = toned(level, highest_of((vec3<i32>(channels) << vec3(fine)) - vec3(i32(level))));
-    let sum = dithered_at(tone, level, x, y) + gained((i32(code) << fine) - i32(level), tone.gain);
+    let more = (vec3<i32>(channels) << vec3(fine)) - vec3(i32(level));
+    let tone = toned(level, highest_of(more));
+    let sum = dithered_at(tone, level, x, y) + gained(more[lane], tone.gain);
     return u32(clamp((sum + ((1i << fine) >> 1u)) >> fine, 0, most));
 }
 
 // What becomes of the sample `x` of a row, of luma.
 fn toned_luma(code: u32, x: u32, y: u32) -> u32 {
     let site = vec2((x / step0) >> shift_x, y >> shift_y);
-    let tone = toned(code, highest_of(offsets_of(chroma_at(site))));
-    return u32(clamp(dithered_at(tone, code, x, y), 0, most));
+    let level = luma_before(code, chroma_at(site));
+    let tone = toned(level, highest_of(offsets_of(chroma_before(site))));
+    return u32(clamp(dithered_at(tone, level, x, y), 0, most));
 }
 
-// The same of Cb or Cr.
-fn toned_chroma(code: u32, x: u32, y: u32) -> u32 {
+// The same of Cb or Cr (1 or 2).
+fn toned_chroma(lane: u32, x: u32, y: u32) -> u32 {
     let site = vec2(x / step1, y);
-    let tone = toned(mean_at(site), highest_of(offsets_of(chroma_at(site))));
-    return u32(clamp(neutral + gained(i32(code) - neutral, tone.gain), 0, most));
+    let chroma = chroma_before(site);
+    let tone = toned(luma_before(mean_at(site), chroma_at(site)), highest_of(offsets_of(chroma)));
+    return u32(clamp(neutral + gained(i32(chroma[lane - 1u]) - neutral, tone.gain), 0, most));
 }
 
 // The output of the texel `x` of row `y`, given as four codes.
@@ -121,11 +158,11 @@ fn overlay_texel(plane: u32, x: u32, y: u32, codes: vec4<u32>) -> vec4<u32> {
             if lanes[i] == COPIED {
                 continue;
             } else if rgb != 0u {
-                texel[i] = toned_channel(texel[i], 4u * x + i, y);
+                texel[i] = toned_channel(lanes[i], 4u * x + i, y);
             } else if lanes[i] == LUMA {
                 texel[i] = toned_luma(texel[i], 4u * x + i, y);
             } else {
-                texel[i] = toned_chroma(texel[i], 4u * x + i, y);
+                texel[i] = toned_chroma(lanes[i], 4u * x + i, y);
             }
         }
     }

@@ -1,8 +1,8 @@
 // What tone.wgsl knows of samples of 8 bits.
 
-// Entries of a curve, and where the gains begin, two to a word: behind what dither needs.
-const ENTRIES = 256u;
+// Where the gains begin, two to a word: behind what dither needs; and that of the straight line.
 const GAINS = PLACES + 768u;
+const PLAIN_GAIN = GAINS + 128u;
 
 // The entry of a curve that a code has.
 fn entry_of(code: u32) -> u32 {

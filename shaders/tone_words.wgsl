@@ -1,8 +1,8 @@
 // What tone.wgsl knows of samples of 16 bits.
 
-// Entries of a curve, and where the gains begin, two to a word: behind the three curves.
-const ENTRIES = 2u * CURVE;
-const GAINS = 3u * CURVE;
+// Where the gains begin, two to a word: behind the curves; and that of the straight line.
+const GAINS = 6u * CURVE;
+const PLAIN_GAIN = 7u * CURVE;
 
 // The entry of a curve that a code has, or the one before it.
 fn entry_of(code: u32) -> u32 {

@@ -81,7 +81,9 @@ fn curves(info: &FrameInfo, number: usize) -> Curves {
         curves: if info.format.is_rgb() { 3 } else { 1 },
         frame: 1000 * number as u32,
     });
-    Curves { tables: [table(0), table(1), table(2)], shift, of, gains, plain_gain, dither }
+    // Before the tone of some come curves of R, G and B.
+    let channels = if number.is_multiple_of(2) { [table(3), table(4), table(5)] } else { Default::default() };
+    Curves { tables: [table(0), table(1), table(2)], shift, of, gains, plain_gain, channels, dither }
 }
 
 /// Paddings of the rows of the input and, if it is copied, of the output.
@@ -449,12 +451,19 @@ fn a_wrong_shader_is_noticed() {
         (Format::Rgba64, "index > 1u", "index > 2u", "blue is taken for red"),
         (Format::Gray16, "2 * before", "before", "the curve ends before the last codes"),
         (Format::Nv21, "(above + luma_at(left, bottom)", "(above + above + luma_at(left, bottom)", "means are wrong"),
-        (Format::Yuy2, "(dot(factors, changes) + 32768)", "(dot(factors, changes) + 0)", "changes are rounded down"),
+        (Format::Yuy2, "(sum + 32768)", "(sum + 0)", "changes are rounded down"),
         (Format::Argb, "alpha < 4u &&", "alpha > 4u &&", "transparent pixels are counted"),
         (Format::P010, "i32(chroma.x) - neutral", "i32(chroma.x) - 128", "neutral is that of 8 bits"),
         (Format::I422p10, "16u * (x % 2u))) & 0xffffu)", "16u * (x % 2u))) & 0xffu)", "codes are cut to 8 bits"),
         (Format::Y444p12, "clamp(value, 0, most)", "clamp(value, 0, 1023)", "curves end before the last codes"),
         (Format::Y42b, "/ u32(highest - highest_plain)", "/ u32(highest)", "colours go too short a way back"),
+        (Format::Nv12, "mixed_luma(CHANNELS, luma, chroma)", "luma", "what comes before the tone is left out"),
+        (
+            Format::Rgb,
+            "look_up(CHANNELS + 2u, channels.z)",
+            "look_up(CHANNELS + 1u, channels.z)",
+            "blue takes green's curve",
+        ),
         (Format::Bgra, "more * gain + 128", "more * gain", "gains are rounded down"),
         (Format::I420p12, "code >> (depth - 10u)", "code >> (depth - 9u)", "the gain is that of another level"),
         (Format::Rgba64, "(channels.z >> bin)", "(channels.y >> bin)", "blue is not counted"),
@@ -463,7 +472,8 @@ fn a_wrong_shader_is_noticed() {
         let info = info(format, (321, 129));
         let tampering = Tampering { edit: Some((from, to)), ..Tampering::default() };
         let Some(mut gpu) = opened(gpu::open_tampered(&info, SLOTS, &tampering)) else { return };
-        let frames = frames(&info, &[Content::Noise, Content::Natural, Content::Noise], 0);
+        let contents = [Content::Noise, Content::Natural, Content::Noise, Content::Noise, Content::Natural];
+        let frames = frames(&info, &contents, 0);
         let got = run(gpu.as_mut(), &info, &frames).expect("the shader is valid");
         let wanted = run(&mut Cpu::new(&info, SLOTS), &info, &frames).expect("the CPU takes every frame");
         assert_ne!(difference(&got, &wanted), None, "not noticed: {what}");

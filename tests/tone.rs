@@ -153,6 +153,31 @@ fn identity_curves_change_nothing() {
     }
 }
 
+#[test]
+fn curves_of_channels_do_before_a_tone_what_they_do_alone() {
+    for (number, format) in Format::ALL.iter().enumerate().filter(|(_, format)| !is_grey(**format)) {
+        let info = info(*format, (321, 33), number);
+        let (shift, most) = (info.range.bin_shift(), f64::from(info.range.max));
+        let table = |gain: f64, offset: f64| {
+            let out = |entry: usize| (gain * (entry << shift) as f64 + offset * most).round().clamp(0.0, most) as u16;
+            (0..info.range.bins()).map(out).collect::<Vec<u16>>()
+        };
+        let channels = [table(1.3, -0.1), table(0.9, 0.05), table(1.0, 0.02)];
+        let of = if format.is_rgb() { Of::Samples } else { Of::Channels };
+        let alone = Curves { of, shift, ..Curves::new(channels.clone()) };
+        let gains = vec![256; info.range.bins()];
+        let before = Curves { of: Of::Tone, gains, channels, ..Curves::identity(info.range.codes()) };
+        assert!(!before.is_identity() && before.has_channels());
+        let frame = TestFrame::new(&info, Content::Natural, 5, 3).copied(9);
+        for mut cpu in backends(&info) {
+            let [mut wanted, mut got] = [frame.clone(), frame.clone()];
+            cpu.apply(0, &mut wanted, &alone).unwrap();
+            cpu.apply(0, &mut got, &before).unwrap();
+            assert!(got == wanted && got != frame, "{info}");
+        }
+    }
+}
+
 fn equalize() -> Settings {
     Settings { mode: Mode::Equalize, ..Settings::default() }
 }
@@ -224,10 +249,11 @@ fn soft(x: usize, y: usize) -> (f64, f64) {
 
 #[test]
 fn soft_colours_keep_hue_and_saturation_in_every_format() {
-    for format in [Format::Y444, Format::Rgb, Format::Bgrx, Format::Y444p10, Format::Argb64] {
-        let stretched = seen(format, &Settings::default(), hazy(soft));
+    let formats = [Format::Y444, Format::Rgb, Format::Bgrx, Format::Y444p10, Format::Argb64];
+    for (format, independence) in formats.into_iter().flat_map(|format| [(format, 0.0), (format, 1.0)]) {
+        let stretched = seen(format, &Settings { independence, ..Settings::default() }, hazy(soft));
         for (name, settings) in [("equalize", equalize()), ("midtone", midtone())] {
-            let bent = seen(format, &settings, hazy(soft));
+            let bent = seen(format, &Settings { independence, ..settings }, hazy(soft));
             let (mut hues, mut saturations, mut all) = (0.0, 0.0, 0.0);
             for ((hue, saturation), (got_hue, got_saturation)) in stretched.iter().zip(&bent) {
                 let off = (hue - got_hue + 0.5).rem_euclid(1.0) - 0.5;

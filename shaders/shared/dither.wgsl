@@ -1,9 +1,9 @@
 // Noise that hides the gaps between codes of 8 bits. As in src/levels/dither.rs.
 
-// Behind the three curves of 64 words: the seed of the frame's pattern, how many curves are dithered, and the samples of
+// Behind the curves, six of 64 words: the seed of the frame's pattern, how many curves are dithered, and the samples of
 // a pixel in its row; then a word for each code of each curve: its place in 1/256, and above that the gap around it.
-const DITHER = 192u;
-const PLACES = 196u;
+const DITHER = 384u;
+const PLACES = 388u;
 
 fn dithered_curves() -> u32 {
     return curves[DITHER + 1u];

@@ -97,9 +97,23 @@ impl<C: Code, const ENTRIES: usize> Mixing<C, ENTRIES> {
         curves: &Curves,
         marks: Option<&Marks>,
     ) -> Result<(), FrameError> {
+        self.fill(info, curves, &curves.tables);
+        let mut threads = std::mem::take(&mut self.threads);
+        let sites = Sites { path: self.path, info, places: &self.places, marks };
+        let mixer = self.mixer(info);
+        let output = sites.change(access, &mut threads, |rows, offsets, _| {
+            on_path!(self.path, mix(&mixer, rows, offsets));
+        });
+        self.threads = threads;
+        overlay::draw(info, &mut output?, marks);
+        Ok(())
+    }
+
+    /// Takes curves of R, G and B.
+    fn fill(&mut self, info: &FrameInfo, curves: &Curves, tables: &[Vec<u16>; 3]) {
         let codes = info.range.codes();
-        for (index, changes) in self.changes.iter_mut().enumerate() {
-            curves.expand(index, &mut self.outputs);
+        for (table, changes) in tables.iter().zip(self.changes.iter_mut()) {
+            curves.expand_table(table, &mut self.outputs);
             let change = |code: usize| (i32::from(self.outputs[code]) - code as i32) as i16;
             // So far R, G and B may leave the codes.
             let (below, rest) = changes[Self::ZERO - codes..].split_at_mut(codes);
@@ -108,14 +122,17 @@ impl<C: Code, const ENTRIES: usize> Mixing<C, ENTRIES> {
             within.iter_mut().enumerate().for_each(|(code, entry)| *entry = change(code));
             above[..codes].fill(change(codes - 1));
         }
-        let Mixing { path, places, matrix, changes, threads, .. } = self;
-        let mixer = Mixer { matrix, changes, across: places.shift[0], most: info.range.max.into() };
-        let sites = Sites { path: *path, info, places, marks };
-        let mut output = sites.change(access, threads, |rows, offsets, _| {
-            on_path!(*path, mix(&mixer, rows, offsets));
-        })?;
-        overlay::draw(info, &mut output, marks);
-        Ok(())
+    }
+
+    /// The curves of R, G and B that come before a tone.
+    pub fn before(&mut self, info: &FrameInfo, curves: &Curves) -> Mixer<'_, ENTRIES> {
+        self.fill(info, curves, &curves.channels);
+        self.mixer(info)
+    }
+
+    fn mixer(&self, info: &FrameInfo) -> Mixer<'_, ENTRIES> {
+        let Mixing { matrix, changes, places, .. } = self;
+        Mixer { matrix, changes, across: places.shift[0], most: info.range.max.into() }
     }
 }
 
@@ -129,7 +146,7 @@ pub struct Mixer<'a, const ENTRIES: usize> {
     most: i32,
 }
 
-/// Changes a row of sites.
+/// Changes a row of sites, their means too.
 #[inline(always)]
 pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, rows: &mut Rows<C>, offsets: &mut Offsets) {
     let Rows { luma, means, cb, cr } = rows;
@@ -141,8 +158,10 @@ pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, rows: &mut Row
         [*r, *g, *b] = mixer.matrix.offsets(cb.get(), cr.get()).map(|offset| offset as i16);
     }
     let offsets = || red.iter().zip(&*green).zip(&*blue).map(|((r, g), b)| [*r, *g, *b]);
-    for ((mean, (cb, cr)), offsets) in means.iter().zip(cb.iter_mut().zip(cr)).zip(offsets()) {
-        let [to_cb, to_cr] = mixer.matrix.chroma(mixer.change(mean.get(), offsets));
+    for ((mean, (cb, cr)), offsets) in means.iter_mut().zip(cb.iter_mut().zip(cr)).zip(offsets()) {
+        let change = mixer.change(mean.get(), offsets);
+        let [to_cb, to_cr] = mixer.matrix.chroma(change);
+        *mean = mixer.added(*mean, mixer.matrix.luma(change));
         (*cb, *cr) = (mixer.added(*cb, to_cb), mixer.added(*cr, to_cr));
     }
     let changed = |luma: C, offsets| mixer.added(luma, mixer.matrix.luma(mixer.change(luma.get(), offsets)));

@@ -139,7 +139,7 @@ impl Backend for Cpu {
         let Cpu { info, apply, mix, tone, .. } = self;
         match (curves.of, mix, tone) {
             (Of::Channels, Some(mix), _) => mix.run(info, access, curves, marks)?,
-            (Of::Tone, _, Some(tone)) => tone.run(info, access, curves, marks)?,
+            (Of::Tone, mix, Some(tone)) => tone.run(info, access, curves, marks, mix.as_mut())?,
             _ => apply.run(info, access, curves, marks)?,
         }
         Ok(())

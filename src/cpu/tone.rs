@@ -14,6 +14,7 @@ use crate::levels::dither::{self, CODES, Place};
 use crate::overlay::marks::Marks;
 
 use super::kernels::{Path, on_path};
+use super::matrix::{Mix, Offsets};
 use super::overlay;
 use super::rows::Sites;
 use super::sites::{Code, Rows};
@@ -44,10 +45,20 @@ impl Tone {
         access: Access,
         curves: &Curves,
         marks: Option<&Marks>,
+        mix: Option<&mut Mix>,
     ) -> Result<(), FrameError> {
-        match self {
-            Tone::Bytes(toning) => toning.run(info, access, curves, marks),
-            Tone::Words(toning) => toning.run(info, access, curves, marks),
+        let before = mix.filter(|_| curves.has_channels());
+        match (self, before) {
+            (Tone::Bytes(toning), Some(Mix::Bytes(mixing))) => {
+                let (path, mixer) = (toning.path, mixing.before(info, curves));
+                toning.run(info, access, curves, marks, &|rows, offsets| on_path!(path, mix(&mixer, rows, offsets)))
+            }
+            (Tone::Words(toning), Some(Mix::Words(mixing))) => {
+                let (path, mixer) = (toning.path, mixing.before(info, curves));
+                toning.run(info, access, curves, marks, &|rows, offsets| on_path!(path, mix(&mixer, rows, offsets)))
+            }
+            (Tone::Bytes(toning), _) => toning.run_by_channel(info, access, curves, marks),
+            (Tone::Words(toning), _) => toning.run_by_channel(info, access, curves, marks),
         }
     }
 }
@@ -60,6 +71,8 @@ pub struct Toning<C> {
     /// The outputs of every code: of the tone, and of the straight line within it.
     outputs: [Vec<u16>; 2],
     tables: Tables<C>,
+    /// The outputs of curves of R, G and B.
+    channels: [Vec<C>; 3],
     threads: Vec<(Rows<C>, sites::Scratch<C>)>,
 }
 
@@ -73,18 +86,45 @@ impl<C: Code> Toning<C> {
             matrix: Matrix::new(info),
             outputs: [vec![0; codes], vec![0; codes]],
             tables: Tables { levels, luma: Vec::new(), limits: Vec::new(), gains: Vec::new() },
+            channels: Default::default(),
             threads: vec![Default::default(); threads],
         }
     }
 
-    fn run(
+    /// Runs where what comes before, if anything, takes each channel by itself: in RGB formats.
+    fn run_by_channel(
         &mut self,
         info: &FrameInfo,
         access: Access,
         curves: &Curves,
         marks: Option<&Marks>,
     ) -> Result<(), FrameError> {
-        let Toning { path, places, matrix, outputs, tables, threads } = self;
+        let (path, has_channels) = (self.path, curves.has_channels());
+        let mut channels = std::mem::take(&mut self.channels);
+        for (outputs, table) in channels.iter_mut().zip(&curves.channels).filter(|_| has_channels) {
+            curves.expand_table(table, &mut self.outputs[0]);
+            outputs.clear();
+            outputs.extend(self.outputs[0].iter().map(|out| C::new((*out).into())));
+        }
+        let result = self.run(info, access, curves, marks, &|rows, _| {
+            if has_channels {
+                send_through(path, rows, &channels);
+            }
+        });
+        self.channels = channels;
+        result
+    }
+
+    /// Runs with what comes `before` in each row.
+    fn run(
+        &mut self,
+        info: &FrameInfo,
+        access: Access,
+        curves: &Curves,
+        marks: Option<&Marks>,
+        before: &(dyn Fn(&mut Rows<C>, &mut Offsets) + Sync),
+    ) -> Result<(), FrameError> {
+        let Toning { path, places, matrix, outputs, tables, threads, .. } = self;
         let (path, fine, is_rgb) = (*path, fraction(info), info.format.is_rgb());
         let white = i32::from(info.range.white) << fine;
         outputs.iter_mut().enumerate().for_each(|(curve, outputs)| curves.expand(curve, outputs));
@@ -107,6 +147,7 @@ impl<C: Code> Toning<C> {
         let down = places.shift[1];
         let sites = Sites { path, info, places, marks };
         let mut output = sites.change(access, threads, |rows, scratch, y| {
+            before(rows, &mut scratch.offsets);
             if is_rgb {
                 on_path!(path, tone_pixels(&toner, rows, y));
             } else {
@@ -115,6 +156,14 @@ impl<C: Code> Toning<C> {
         })?;
         overlay::draw(info, &mut output, marks);
         Ok(())
+    }
+}
+
+/// Sends the channels of a row of R, G and B through tables of their own.
+fn send_through<C: Code>(path: Path, rows: &mut Rows<C>, tables: &[Vec<C>; 3]) {
+    let Rows { luma: [red, _], cb: green, cr: blue, .. } = rows;
+    for (codes, table) in [red, green, blue].into_iter().zip(tables) {
+        C::look_up(path, codes, table);
     }
 }
 

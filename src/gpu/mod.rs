@@ -44,7 +44,7 @@ use direct::Direct;
 use geometry::{Geometry, Traffic};
 use memory::Layout;
 use overlay::{Drawn, Overlay};
-use passes::{DITHER_WORDS, MOST_PLANES, Passes, gains_at};
+use passes::{DITHER_WORDS, MOST_CURVES, MOST_PLANES, Passes, gains_at};
 use slot::{Slot, Work};
 
 /// A texel of a texture is a quad: four words of the samples of a row.
@@ -405,30 +405,31 @@ fn unpack(bytes: &[u8], bins: usize, statistics: &mut Statistics) {
     statistics.chunks.extend(sums.iter().zip(counts).map(|(&sum, &count)| Chunk { sum, count }));
 }
 
-/// Writes curves with entries of the size of samples, one after the other.
+/// Writes curves with entries of the size of samples, one after the other, and what comes with them.
 fn pack(info: &FrameInfo, curves: &Curves, mut buffer: wgpu::WriteOnly<[u8]>) {
-    for (index, table) in curves.tables.iter().enumerate() {
+    let before = curves.channels.iter().filter(|_| curves.has_channels());
+    let size = info.range.bins() * info.format.packing().bytes();
+    for (index, table) in curves.tables.iter().chain(before).enumerate() {
         let mut bytes = [0; 2 * MOST_BINS];
         let entries = table.iter().take(MOST_BINS);
-        let bytes = if info.format.packing().bytes() == 1 {
+        if info.format.packing().bytes() == 1 {
             bytes.iter_mut().zip(entries).for_each(|(byte, code)| *byte = (*code).min(255) as u8);
-            &bytes[..info.range.bins()]
         } else {
             bytes.as_chunks_mut().0.iter_mut().zip(entries).for_each(|(bytes, code)| *bytes = code.to_le_bytes());
-            &bytes[..2 * info.range.bins()]
-        };
-        buffer.slice(index * bytes.len()..(index + 1) * bytes.len()).copy_from_slice(bytes);
+        }
+        buffer.slice(index * size..(index + 1) * size).copy_from_slice(&bytes[..size]);
     }
     if info.format.packing().bytes() == 1 {
-        pack_dither(info, curves.dither.as_ref(), buffer.slice(3 * info.range.bins()..));
+        pack_dither(info, curves.dither.as_ref(), buffer.slice(MOST_CURVES * size..));
     }
     if curves.of == Of::Tone {
-        let mut gains = [LEFT_ALONE; MOST_BINS + 2];
+        let mut gains = [LEFT_ALONE; MOST_BINS];
         gains.iter_mut().zip(&curves.gains).for_each(|(gain, from)| *gain = *from);
-        gains[info.range.bins()] = curves.plain_gain;
-        let from = gains_at(info);
-        let bytes: &[u8] = bytemuck::cast_slice(&gains[..info.range.bins() + 2]);
-        buffer.slice(from..from + bytes.len()).copy_from_slice(bytes);
+        let gains: &[u8] = bytemuck::cast_slice(&gains[..info.range.bins()]);
+        let more = [u32::from(curves.plain_gain), curves.has_channels().into()];
+        let (from, to) = (gains_at(info), gains_at(info) + gains.len());
+        buffer.slice(from..to).copy_from_slice(gains);
+        buffer.slice(to..to + 8).copy_from_slice(bytemuck::cast_slice(&more));
     }
 }
 

@@ -68,10 +68,11 @@ impl Overlay {
         if let (Drawn::Matrix | Drawn::Tone, Some(places)) = (drawn, places) {
             constants.extend(site_constants(info, places));
         }
-        match drawn {
-            Drawn::Overlay => {}
-            Drawn::Matrix => constants.extend(matrix_constants(info)),
-            Drawn::Tone => constants.extend(tone_constants(info)),
+        if drawn != Drawn::Overlay {
+            constants.extend(matrix_constants(info));
+        }
+        if drawn == Drawn::Tone {
+            constants.extend(tone_constants(info));
         }
         Overlay::compile(gpu, info, destination, name, edit(source), &constants)
     }

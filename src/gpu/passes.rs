@@ -23,16 +23,19 @@ pub fn statistics_words(info: &FrameInfo, chunks: usize) -> usize {
 pub const DITHER_WORDS: usize = 4;
 const PLACE_WORDS: usize = 3 * 256;
 
-/// Bytes of the three curves of a frame and of what dither needs, behind which the gains begin, those of the entries and that of the straight line.
+/// Curves that there is room for: the three of a frame, and those of R, G and B that come before a tone.
+pub const MOST_CURVES: usize = 6;
+
+/// Bytes of the curves of a frame and of what dither needs, behind which the gains begin.
 pub fn gains_at(info: &FrameInfo) -> usize {
-    let tables = 3 * info.range.bins() * info.format.packing().bytes();
+    let tables = MOST_CURVES * info.range.bins() * info.format.packing().bytes();
     if info.format.packing().bytes() == 1 { tables + 4 * (DITHER_WORDS + PLACE_WORDS) } else { tables }
 }
 
 /// Bytes of the curves of a frame and all that comes with them.
 pub fn curve_bytes(info: &FrameInfo) -> usize {
-    // Whole words.
-    gains_at(info) + 2 * info.range.bins() + 4
+    // Behind the gains, that of the straight line, and whether curves come before.
+    gains_at(info) + 2 * info.range.bins() + 8
 }
 
 macro_rules! shader {
@@ -74,6 +77,7 @@ macro_rules! shaders {
                     $($curves,)*
                     $sites,
                     "shared/sites.wgsl",
+                    "shared/mix.wgsl",
                     $overlay,
                     "matrix.wgsl"
                 ),
@@ -88,6 +92,7 @@ macro_rules! shaders {
                     $($curves,)*
                     $sites,
                     "shared/sites.wgsl",
+                    "shared/mix.wgsl",
                     $overlay,
                     $tone,
                     "tone.wgsl"

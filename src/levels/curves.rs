@@ -5,6 +5,8 @@ use crate::frame::{MOST_BINS, Range};
 
 use super::dither::Dither;
 use super::points::unit;
+use super::stretch::Ends;
+use super::tone::colour_gain;
 
 /// What the curves of a frame are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +37,9 @@ pub struct Curves {
     pub gains: Vec<u16>,
     /// The same of the straight line.
     pub plain_gain: u16,
+    /// Of [`Of::Tone`]: curves of red, green and blue that come before it; empty, and luma's levels are the input's, if
+    /// there are none.
+    pub channels: [Vec<u16>; 3],
     /// The curves with a fraction, where samples of 8 bits are dithered: these are applied then, and the tables are
     /// their nearest codes.
     pub dither: Option<Dither>,
@@ -43,7 +48,15 @@ pub struct Curves {
 impl Curves {
     /// Curves for the samples of the format, with an entry for each code.
     pub fn new(tables: [Vec<u16>; 3]) -> Curves {
-        Curves { tables, shift: 0, of: Of::Samples, gains: Vec::new(), plain_gain: LEFT_ALONE, dither: None }
+        Curves {
+            tables,
+            shift: 0,
+            of: Of::Samples,
+            gains: Vec::new(),
+            plain_gain: LEFT_ALONE,
+            channels: Default::default(),
+            dither: None,
+        }
     }
 
     /// Curves for so many codes that leave every sample as it is.
@@ -64,8 +77,17 @@ impl Curves {
 
     /// Whether every sample comes out as it went in.
     pub fn is_identity(&self) -> bool {
-        let keeps_colours = self.of != Of::Tone || self.gains.iter().all(|gain| *gain == LEFT_ALONE);
-        keeps_colours && (0..self.tables.len()).all(|curve| self.is_identity_at(curve))
+        let has_tone = self.of == Of::Tone;
+        let keeps_colours = !has_tone || self.gains.iter().all(|gain| *gain == LEFT_ALONE);
+        let before = self.channels.iter().filter(|_| has_tone);
+        keeps_colours
+            && before.into_iter().all(|table| self.keeps(table))
+            && (0..self.tables.len()).all(|curve| self.is_identity_at(curve))
+    }
+
+    /// Whether curves of red, green and blue come before a tone.
+    pub fn has_channels(&self) -> bool {
+        self.of == Of::Tone && self.channels.iter().all(|table| !table.is_empty())
     }
 
     /// Whether one of the curves leaves every sample as it is.
@@ -73,10 +95,14 @@ impl Curves {
         if self.of == Of::Tone && curve > 1 {
             return true;
         }
-        let is_same = |(entry, out): (usize, &u16)| usize::from(*out) == entry << self.shift;
         let fine = self.dither.as_ref().and_then(|dither| dither.fine(curve));
         let is_exact = |fine: &[u16; 256]| fine.iter().enumerate().all(|(code, out)| usize::from(*out) == code << 8);
-        self.tables[curve].iter().enumerate().all(is_same) && fine.is_none_or(is_exact)
+        self.keeps(&self.tables[curve]) && fine.is_none_or(is_exact)
+    }
+
+    /// Whether a table leaves every code as it is, those that it has.
+    fn keeps(&self, table: &[u16]) -> bool {
+        table.iter().enumerate().all(|(entry, out)| usize::from(*out) == entry << self.shift)
     }
 
     /// The output of a code.
@@ -91,7 +117,11 @@ impl Curves {
 
     /// Writes the output of every code to `outputs`, of which there are as many.
     pub fn expand(&self, curve: usize, outputs: &mut [u16]) {
-        let table = &self.tables[curve];
+        self.expand_table(&self.tables[curve], outputs);
+    }
+
+    /// The same of any table with as many entries.
+    pub fn expand_table(&self, table: &[u16], outputs: &mut [u16]) {
         if self.shift == 0 {
             outputs.copy_from_slice(table);
             return;
@@ -149,6 +179,32 @@ impl Drawer {
         }
     }
 
+    /// Draws a tone that bends, with what `plain`, the straight line within it, makes of luma, and of colours by its gain.
+    pub fn tone(
+        &self,
+        curves: &mut Curves,
+        plain: impl Fn(f64) -> f64,
+        plain_gain: f64,
+        nominal: Ends,
+        tone: impl Fn(f64) -> f64,
+    ) {
+        let [first, second, _] = &mut curves.tables;
+        self.luma(first, &tone);
+        self.luma(second, &plain);
+        if let Some(dither) = &mut curves.dither {
+            self.fine(&mut dither.fine[0], &tone);
+        }
+        let (unit, shift) = (unit(&self.range), self.range.bin_shift());
+        let gain = |entry: usize| {
+            let code = (entry << shift).clamp(self.range.black.into(), self.range.white.into());
+            let level = code as f64 / unit;
+            self.gain(plain_gain * colour_gain(plain(level), tone(level), nominal))
+        };
+        curves.gains.clear();
+        curves.gains.extend((0..self.range.bins()).map(gain));
+        curves.plain_gain = self.gain(plain_gain);
+    }
+
     /// Draws the gain of chroma around neutral.
     pub fn chroma(&self, table: &mut [u16], gain: f64) {
         let unit = unit(&self.range);
@@ -159,17 +215,8 @@ impl Drawer {
     }
 
     /// A gain of colours in 1/256.
-    pub fn gain(&self, gain: f64) -> u16 {
+    fn gain(&self, gain: f64) -> u16 {
         ((f64::from(LEFT_ALONE) * (1.0 + self.strength * (gain - 1.0)) + 0.5) as u16).min(MOST_GAIN)
-    }
-
-    /// Writes the gain of the colours that come with each bin of luma. `gain` takes levels to gains.
-    pub fn gains(&self, gains: &mut Vec<u16>, gain: impl Fn(f64) -> f64) {
-        let (unit, shift) = (unit(&self.range), self.range.bin_shift());
-        let level =
-            |entry: usize| (entry << shift).clamp(self.range.black.into(), self.range.white.into()) as f64 / unit;
-        gains.clear();
-        gains.extend((0..self.range.bins()).map(|entry| self.gain(gain(level(entry)))));
     }
 
     fn draw(&self, table: &mut [u16], ends: (u16, u16), tone: impl Fn(f64) -> f64) {

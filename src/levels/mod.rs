@@ -268,46 +268,54 @@ impl Levels {
         let is_rgb = self.info.format.is_rgb();
         let follows = is_rgb || settings.chroma == Chroma::Follow;
         let bends = settings.mode == Mode::Equalize || settings.midtone > 0.0;
+        let is_independent = independence > 0.0;
         curves.of = match has_channels(&self.info) {
-            true if independence > 0.0 && !is_rgb => Of::Channels,
-            true if independence <= 0.0 && bends && follows => Of::Tone,
+            true if bends && (is_independent || follows) => Of::Tone,
+            true if is_independent && !is_rgb => Of::Channels,
             _ => Of::Samples,
         };
         let of_rgb = is_rgb && curves.of == Of::Samples;
         let dithers = settings.dither && range.max == 255 && curves.of != Of::Channels;
         curves.dither = dithers.then(|| Dither::identity(if of_rgb { 3 } else { 1 }));
-        let [first, second, third] = &mut curves.tables;
-        if independence > 0.0 {
-            // A line of its own for each channel, and then what the tone does beyond luma's.
-            let ends = self.cast.ends(memory.ends, tuning.nominal, independence);
-            for (index, (table, ends)) in [first, second, third].into_iter().zip(ends).enumerate() {
-                let own = Line::new(ends, tuning.target, tuning.nominal, tuning.max_gain);
-                let tone = |x| tone(if own == line { x } else { line.before(own.at(x)) });
-                drawer.luma(table, tone);
-                if let Some(dither) = &mut curves.dither {
-                    drawer.fine(&mut dither.fine[index], tone);
+
+        // Lines of the channels, where they have their own.
+        let own = is_independent.then(|| self.cast.ends(memory.ends, tuning.nominal, independence));
+        let own = own.map(|ends| ends.map(|ends| Line::new(ends, tuning.target, tuning.nominal, tuning.max_gain)));
+        curves.channels.iter_mut().for_each(Vec::clear);
+        match (curves.of, own) {
+            (Of::Tone, Some(own)) => {
+                for (table, own) in curves.channels.iter_mut().zip(own) {
+                    table.resize(range.bins(), 0);
+                    drawer.luma(table, |x| own.at(x));
+                }
+                // What the tone does beyond luma's line.
+                let plain = |y: f64| y;
+                drawer.tone(curves, plain, 1.0, tuning.nominal, |y| tone(line.before(y)));
+            }
+            (Of::Tone, None) => drawer.tone(curves, |x| line.at(x), line.gain, tuning.nominal, tone),
+            (_, Some(own)) => {
+                for (index, own) in own.into_iter().enumerate() {
+                    drawer.luma(&mut curves.tables[index], |x| own.at(x));
+                    if let Some(dither) = &mut curves.dither {
+                        drawer.fine(&mut dither.fine[index], |x| own.at(x));
+                    }
                 }
             }
-            return;
+            (_, None) => {
+                let [first, second, third] = &mut curves.tables;
+                drawer.luma(first, tone);
+                if let Some(dither) = &mut curves.dither {
+                    drawer.fine(&mut dither.fine[0], tone);
+                    dither.fine = [dither.fine[0]; 3];
+                }
+                if is_rgb {
+                    second.clone_from(first);
+                } else {
+                    drawer.chroma(second, if follows && has_chroma(&self.info) { line.gain } else { 1.0 });
+                }
+                third.clone_from(second);
+            }
         }
-        drawer.luma(first, tone);
-        if let Some(dither) = &mut curves.dither {
-            drawer.fine(&mut dither.fine[0], tone);
-            dither.fine = [dither.fine[0]; 3];
-        }
-        if of_rgb {
-            second.clone_from(first);
-            third.clone_from(first);
-            return;
-        }
-        if curves.of == Of::Tone {
-            drawer.luma(second, |x| line.at(x));
-            drawer.gains(&mut curves.gains, |x| tone::colour_gain(x, &line, tuning.nominal, tone));
-            curves.plain_gain = drawer.gain(line.gain);
-            return;
-        }
-        drawer.chroma(second, if follows && has_chroma(&self.info) { line.gain } else { 1.0 });
-        third.clone_from(second);
     }
 }
 

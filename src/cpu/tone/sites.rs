@@ -3,6 +3,7 @@
 use crate::colour::gained;
 use crate::levels::dither::{ACROSS, pattern};
 
+use super::super::matrix::Offsets;
 use super::super::sites::{Code, Rows};
 use super::Toner;
 
@@ -20,12 +21,14 @@ pub struct Scratch<C> {
     limits: Vec<C>,
     before: Vec<C>,
     gains: Vec<u16>,
+    /// Room for the curves of R, G and B that come before.
+    pub offsets: Offsets,
 }
 
 /// Changes a row of sites, whose first row of pixels is `y`.
 #[inline(always)]
 pub fn tone_sites<C: Code>(toner: &Toner<C>, rows: &mut Rows<C>, scratch: &mut Scratch<C>, y: usize) {
-    let Scratch { above, near, limits, before, gains } = scratch;
+    let Scratch { above, near, limits, before, gains, .. } = scratch;
     let Rows { luma, means, cb, cr } = rows;
     above.resize(cb.len(), 0);
     near.resize(cb.len(), C::default());
