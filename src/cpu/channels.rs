@@ -8,6 +8,7 @@ use crate::levels::statistics::{CHANNELS, Statistics};
 use crate::window::Window;
 
 use super::apply::used;
+use super::kernels::{Path, on_path};
 use super::pool;
 use super::sites::{Code, Rows};
 
@@ -47,6 +48,7 @@ impl Tables {
 
 /// Counts the channels of frames of one kind.
 pub struct Channels {
+    path: Path,
     places: Option<Places>,
     matrix: Matrix,
     info: FrameInfo,
@@ -56,11 +58,12 @@ pub struct Channels {
 }
 
 impl Channels {
-    pub fn new(info: &FrameInfo, threads: usize) -> Channels {
+    pub fn new(info: &FrameInfo, path: Path, threads: usize) -> Channels {
         let places = Places::find(info);
         let counts = || Box::new(Counts { tables: Tables::EMPTY, bytes: Rows::default(), words: Rows::default() });
         let window = places.map_or([0..0, 0..0], |places| places.within(&Window::whole(info), info));
         Channels {
+            path,
             window,
             places,
             matrix: Matrix::new(info),
@@ -78,7 +81,9 @@ impl Channels {
 
     /// Counts a frame whose planes hold all that its description says into `statistics`; nothing of grey formats.
     pub fn run(&mut self, planes: &Planes, statistics: &mut Statistics) {
-        let Channels { places: Some(places), matrix, info, window: [across, down], counts } = self else { return };
+        let Channels { path, places: Some(places), matrix, info, window: [across, down], counts } = self else {
+            return;
+        };
         let planes: Planes = planes
             .iter()
             .zip(&info.planes)
@@ -86,7 +91,7 @@ impl Channels {
             .collect();
         let rows = (BAND / across.len().max(1)).max(1) * places.counted(info);
         let bands = down.clone().step_by(rows).map(|top| (top, (top + rows).min(down.end)));
-        let job = Job { places, matrix, info, planes: &planes, across: across.clone() };
+        let job = Job { path: *path, places, matrix, info, planes: &planes, across: across.clone() };
         pool::share_first(counts, bands, |counts, (top, bottom)| {
             let Counts { tables, bytes, words } = &mut **counts;
             for y in (top..bottom).step_by(places.counted(info)) {
@@ -116,6 +121,7 @@ impl Channels {
 
 /// What is counted of each row of sites.
 struct Job<'a> {
+    path: Path,
     places: &'a Places,
     matrix: &'a Matrix,
     info: &'a FrameInfo,
@@ -145,7 +151,7 @@ impl Job<'_> {
 
     /// Counts row `y` of a format with chroma.
     fn count_sites<C: Code>(&self, y: usize, tables: &mut Tables, rows: &mut Rows<C>) {
-        rows.read(self.places, self.info, self.planes, y);
+        on_path!(self.path, read_sites(rows, self.places, self.info, self.planes, y));
         let shift = self.info.range.bin_shift();
         let [means, cb, cr] = [&rows.means, &rows.cb, &rows.cr].map(|samples| &samples[self.across.clone()]);
         for ((mean, cb), cr) in means.iter().zip(cb).zip(cr) {

@@ -172,7 +172,7 @@ pub fn mix<C: Code, const ENTRIES: usize>(mixer: &Mixer<ENTRIES>, rows: &mut Row
         }
         let (pairs, last) = luma.as_chunks_mut::<2>();
         for (pair, offsets) in pairs.iter_mut().zip(offsets()) {
-            *pair = pair.map(|luma| changed(luma, offsets));
+            *pair = [changed(pair[0], offsets), changed(pair[1], offsets)];
         }
         // Of an odd width.
         if let ([luma], Some(offsets)) = (last, offsets().next_back()) {

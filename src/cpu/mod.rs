@@ -77,7 +77,7 @@ impl Cpu {
         Cpu {
             info: info.clone(),
             measure: Measure::new(info, grid, path, threads),
-            channels: Channels::new(info, threads),
+            channels: Channels::new(info, path, threads),
             counts_channels: false,
             apply: Apply::new(info, path, threads),
             mix: Mix::new(info, path, threads),
