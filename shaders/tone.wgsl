@@ -9,7 +9,8 @@
 
 // Whether the lanes are R, G and B.
 override rgb: u32 = 0u;
-// The code of white.
+// The codes of black and white.
+override black: i32 = 0;
 override white: i32 = 255;
 // Parts of a code in which R, G and B are worked on, as their binary logarithm.
 override fine: u32 = 0u;
@@ -129,7 +130,9 @@ fn toned_channel(lane: u32, x: u32, y: u32) -> u32 {
     let more = (vec3<i32>(channels) << vec3(fine)) - vec3(i32(level));
     let tone = toned(level, highest_of(more));
     let sum = dithered_at(tone, level, x, y) + gained(more[lane], tone.gain);
-    return u32(clamp((sum + ((1i << fine) >> 1u)) >> fine, 0, most));
+    // None gets beyond what luma may come out at, as none does in a stretch.
+    let code = (sum + ((1i << fine) >> 1u)) >> fine;
+    return u32(min(max(code, i32(look_up(LUMA, 0u))), i32(look_up(LUMA, u32(most)))));
 }
 
 // What becomes of the sample `x` of a row, of luma.
@@ -145,7 +148,10 @@ fn toned_chroma(lane: u32, x: u32, y: u32) -> u32 {
     let site = vec2(x / step1, y);
     let chroma = chroma_before(site);
     let tone = toned(luma_before(mean_at(site), chroma_at(site)), highest_of(offsets_of(chroma)));
-    return u32(clamp(neutral + gained(i32(chroma[lane - 1u]) - neutral, tone.gain), 0, most));
+    // Within the codes of chroma; samples that were beyond may stay there.
+    let came = i32(chroma[lane - 1u]);
+    let code = neutral + gained(came - neutral, tone.gain);
+    return u32(min(max(code, min(black, came)), max(min(2 * neutral - black, most), came)));
 }
 
 // The output of the texel `x` of row `y`, given as four codes.

@@ -110,7 +110,8 @@ fn luma_and_colours_are_what_doubles_say() {
                             let tone = toned(&info, &curves, luma, highest(more));
                             for (lane, more) in [Lane::Red, Lane::Green, Lane::Blue].into_iter().zip(more) {
                                 let off = 1.0 + tone.luma_off + tone.gain_off * more.abs();
-                                check(lane, tone.luma + tone.gain * more, off);
+                                let (least, most) = (curves.out(0, 0).into(), curves.out(0, info.range.max).into());
+                                check(lane, (tone.luma + tone.gain * more).clamp(least, most), off);
                             }
                             if format.name().contains('A') {
                                 check(Lane::Alpha, own(Lane::Alpha), 0.0);
@@ -127,7 +128,10 @@ fn luma_and_colours_are_what_doubles_say() {
                             let tone = toned(&info, &curves, luma, above(luma));
                             for (lane, code) in [(Lane::Cb, cb), (Lane::Cr, cr)] {
                                 let off = 0.6 + tone.gain_off * (code - neutral).abs();
-                                check(lane, neutral + tone.gain * (code - neutral), off);
+                                let black = f64::from(info.range.black);
+                                let most = (2.0 * neutral - black).min(most);
+                                let wanted = neutral + tone.gain * (code - neutral);
+                                check(lane, wanted.clamp(black.min(code), most.max(code)), off);
                             }
                         }
                     }
@@ -282,4 +286,30 @@ fn a_dithered_grey_stays_grey() {
     }
     let unused = seen.iter().filter(|seen| !**seen).count();
     assert!(unused < 16, "{unused} codes of 256 are gaps");
+}
+
+/// With `black` and `white` set, no channel gets beyond what a stretch lets it.
+#[test]
+fn headroom_is_kept() {
+    let settings = Settings { black: 0.1, white: 0.9, ..Settings::default() };
+    for format in [Format::Rgb, Format::Rgba64] {
+        for settings in [
+            settings.clone(),
+            Settings { midtone: 1.0, ..settings.clone() },
+            Settings { mode: Mode::Equalize, ..settings.clone() },
+        ] {
+            for independence in [0.0, 1.0] {
+                let mut show = Show::new(format, &Settings { independence, ..settings.clone() });
+                let frame = show.frame(hazy(balls));
+                let most = f64::from(show.info.range.max);
+                for i in 0..WIDTH * HEIGHT {
+                    let rgb = pixel(&show.info, &frame, (i % WIDTH, i / WIDTH), true).map(|code| code / most);
+                    assert!(
+                        rgb.iter().all(|share| (0.097..=0.903).contains(share)),
+                        "{format:?}, {settings:?}: {rgb:?}"
+                    );
+                }
+            }
+        }
+    }
 }

@@ -140,6 +140,7 @@ impl<C: Code> Toning<C> {
             across: places.shift[0],
             fine,
             white,
+            ends: [outputs[0][0], outputs[0][outputs[0].len() - 1]].map(i32::from),
             tables,
             plain_gain: curves.plain_gain.min(MOST_GAIN).into(),
             noise: dither.map(|dither| Noise { seed: dither.seed(), places: dither.places(0) }),
@@ -248,6 +249,8 @@ pub struct Toner<'a, C> {
     /// See [`fraction`], and white as fine.
     fine: u32,
     white: i32,
+    /// The codes of R, G and B that luma may come out at: none of theirs gets beyond, as none does in a stretch.
+    ends: [i32; 2],
     tables: &'a Tables<C>,
     plain_gain: i32,
     noise: Option<Noise>,

@@ -174,5 +174,5 @@ pub fn matrix_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
 pub fn tone_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
     let rgb = u8::from(info.format.is_rgb());
     let fine = fraction(info).into();
-    vec![("rgb", rgb.into()), ("white", info.range.white.into()), ("fine", fine)]
+    vec![("rgb", rgb.into()), ("black", info.range.black.into()), ("white", info.range.white.into()), ("fine", fine)]
 }

@@ -23,7 +23,7 @@ struct Block {
 #[inline(always)]
 pub fn tone_pixels<C: Code>(toner: &Toner<C>, rows: &mut Rows<C>, y: usize) {
     let [wr, wg, wb] = toner.info.weights.0;
-    let (fine, most) = (toner.fine, i32::from(toner.info.range.max));
+    let (fine, [least, most]) = (toner.fine, toner.ends);
     let (half, round) = (0x8000 >> fine, (1 << fine) >> 1);
     let mut pattern = toner.noise.as_ref().map_or(0, |noise| pattern(noise.seed, y));
     let mut block = Block { levels: [0; BLOCK], above: [0; BLOCK], luma: [0; BLOCK], gains: [0; BLOCK] };
@@ -57,7 +57,7 @@ pub fn tone_pixels<C: Code>(toner: &Toner<C>, rows: &mut Rows<C>, y: usize) {
         for samples in [red, green, blue] {
             for (code, ((level, luma), gain)) in samples.iter_mut().zip(levels.iter().zip(&*luma).zip(&*gains)) {
                 let out = luma + gained((code.get() << fine) - level, *gain);
-                *code = C::new(((out + round) >> fine).clamp(0, most));
+                *code = C::new(((out + round) >> fine).max(least).min(most));
             }
         }
     }

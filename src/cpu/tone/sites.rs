@@ -48,10 +48,15 @@ pub fn tone_sites<C: Code>(toner: &Toner<C>, rows: &mut Rows<C>, scratch: &mut S
             *gain = toner.settle(mean.get(), (*above).into()).1 as u16;
         }
     });
-    let (neutral, most) = (i32::from(toner.info.range.neutral), i32::from(toner.info.range.max));
+    let [neutral, most, black] =
+        [toner.info.range.neutral, toner.info.range.max, toner.info.range.black].map(i32::from);
+    // The codes of chroma; samples that were beyond may stay there.
+    let [least, greatest] = [black, (2 * neutral - black).min(most)];
     for samples in [cb, cr] {
         for (code, gain) in samples.iter_mut().zip(&*gains) {
-            *code = C::new((neutral + gained(code.get() - neutral, (*gain).into())).clamp(0, most));
+            let came = code.get();
+            let out = neutral + gained(came - neutral, (*gain).into());
+            *code = C::new(out.max(least.min(came)).min(greatest.max(came)));
         }
     }
 
