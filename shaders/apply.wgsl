@@ -5,7 +5,7 @@
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 // The three curves, their entries as wide as samples.
-@group(0) @binding(4) var<storage, read> curves: array<u32>;
+@group(0) @binding(2) var<storage, read> curves: array<u32>;
 
 var<workgroup> tables: array<u32, TABLES>;
 

@@ -5,7 +5,7 @@
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 // For each workgroup four tables of counts.
-@group(0) @binding(4) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(2) var<storage, read_write> counts: array<u32>;
 
 // Pixels of a unit, in which the window is given.
 override unit: u32 = 1u;

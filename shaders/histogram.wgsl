@@ -2,10 +2,11 @@
 //
 // A workgroup takes some of the rows in a row of chunks, whole, so that it asks for memory in long runs. It counts what
 // of them lies in the window in tables in workgroup memory and in the end adds their sum to the frame's totals. What it
-// saw of a column of chunks it adds to the totals too.
+// saw of a column of chunks it adds to the totals too. Further workgroups bring the other planes in: a dispatch of their
+// own takes the GPU longer.
 
 @group(0) @binding(0) var<uniform> stream: Stream;
-@group(0) @binding(1) var texels: texture_storage_2d<rgba32uint, write>;
+@group(0) @binding(1) var<storage, read_write> texels: array<vec4<u32>>;
 // The counts of codes, then the chunks' sums, then their counts; zeros before.
 @group(0) @binding(2) var<storage, read_write> totals: array<atomic<u32>>;
 
@@ -126,7 +127,7 @@ fn bring(x: u32, y: u32) -> vec4<u32> {
     var quad = vec4(0u);
     if x < quads(0u) {
         quad = read_quad(0u, x, y);
-        textureStore(texels, vec2(x, y), quad);
+        texels[y * quads(0u) + x] = quad;
     }
     return quad;
 }
@@ -183,8 +184,26 @@ fn pixels_of(column: u32) -> u32 {
     return min(edge(column + 1u) * pixels, stream.width) - edge(column) * pixels;
 }
 
+// Brings the planes in that are not measured: every so many quads of them, from the `number`th on.
+fn load(number: u32, step: u32) {
+    for (var quad = stream.planes[1].first + number; quad < stream.end; quad += step) {
+        let plane = plane_of(quad);
+        let at = position(plane, quad);
+        texels[quad] = read_quad(plane, at.x, at.y);
+    }
+}
+
 @compute @workgroup_size(threads)
-fn histogram(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) index: u32) {
+fn histogram(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) index: u32,
+) {
+    if group.y >= stream.down {
+        let number = (group.y - stream.down) * groups.x + group.x;
+        load(number * threads + index, (groups.y - stream.down) * groups.x * threads);
+        return;
+    }
     for (var i = index; i < CODES * COPIES; i += threads) {
         atomicStore(&tables[i], 0u);
     }

@@ -4,7 +4,7 @@
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 // The curves of R, G and B, their entries as wide as samples.
-@group(0) @binding(4) var<storage, read> curves: array<u32>;
+@group(0) @binding(2) var<storage, read> curves: array<u32>;
 
 const LUMA = 0u;
 const CB = 1u;

@@ -3,7 +3,7 @@
 
 @group(0) @binding(0) var<uniform> stream: Stream;
 // The three curves, their entries as wide as samples.
-@group(0) @binding(4) var<storage, read> curves: array<u32>;
+@group(0) @binding(2) var<storage, read> curves: array<u32>;
 
 // The output of the texel `x` of row `y`, given as four codes.
 fn overlay_texel(plane: u32, x: u32, y: u32, codes: vec4<u32>) -> vec4<u32> {

@@ -5,7 +5,7 @@
 @group(0) @binding(0) var<uniform> stream: Stream;
 // The curves, their entries as wide as samples: luma's, that of the straight line within it, and, from CHANNELS on, those of
 // R, G and B that come before, perhaps. Behind them the gains, that of the line, and whether there are curves before.
-@group(0) @binding(4) var<storage, read> curves: array<u32>;
+@group(0) @binding(2) var<storage, read> curves: array<u32>;
 
 // Whether the lanes are R, G and B.
 override rgb: u32 = 0u;

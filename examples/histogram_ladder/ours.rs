@@ -9,8 +9,14 @@ macro_rules! shader {
     ($($file:literal),+) => { concat!($(include_str!(concat!("../../shaders/", $file))),+) };
 }
 
-const HISTOGRAM: &str =
-    shader!("shared/stream.wgsl", "shared/memory.wgsl", "shared/read.wgsl", "shared/bytes.wgsl", "histogram.wgsl");
+const HISTOGRAM: &str = shader!(
+    "shared/stream.wgsl",
+    "shared/memory.wgsl",
+    "shared/read.wgsl",
+    "shared/planes.wgsl",
+    "shared/bytes.wgsl",
+    "histogram.wgsl"
+);
 /// Workgroups that share a row of chunks, to choose from. In the product the bus sets the pace; here it is the GPU.
 const BANDS: [u32; 5] = [7, 11, 14, 21, 28];
 
@@ -22,7 +28,7 @@ pub fn run(gpu: &Gpu, picture: &Picture) -> Result<Outcome> {
 /// The same without all that the other rungs do not do.
 pub fn run_counting_alone(gpu: &Gpu, picture: &Picture) -> Result<Outcome> {
     // Nothing is stored at any row that there is, and columns are never looked at.
-    let store = "textureStore(texels, vec2(x, y), quad);";
+    let store = "texels[y * quads(0u) + x] = quad;";
     let source = HISTOGRAM.replace(store, &format!("if y == 0xffffffffu {{ {store} }}"));
     let end = "    }\n    workgroupBarrier();\n\n";
     let alone = source.split_once("// Columns begin at").and_then(|(before, rest)| {
@@ -60,7 +66,7 @@ fn run_with(gpu: &Gpu, picture: &Picture, source: &str, bands: u32) -> Result<Ou
     for (edges, room) in [(&grid.columns, COLUMNS + 1), (&grid.rows, ROWS + 1)] {
         stream.extend((0..room).map(|index| edges.get(index).map_or(0, |edge| *edge as u32)));
     }
-    stream.extend([width.div_ceil(4) * height, 0, 0, 0]);
+    stream.extend([width.div_ceil(4) * height, down, 0, 0]);
     stream.extend([0, width, 0, height]);
     let whole = u32::from(width.is_multiple_of(4));
     let memory = [vec![0, width], vec![0; 10], vec![whole, 0, 0, 0]].concat();
@@ -73,17 +79,7 @@ fn run_with(gpu: &Gpu, picture: &Picture, source: &str, bands: u32) -> Result<Ou
     words.resize(words.len().next_multiple_of(4), 0);
     let words = gpu.buffer(&words, storage);
     let totals = gpu.space(256 + 2 * chunks as usize, storage);
-    let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
-        label: None,
-        size: wgpu::Extent3d { width: width.div_ceil(4), height, depth_or_array_layers: 1 },
-        mip_level_count: 1,
-        sample_count: 1,
-        dimension: wgpu::TextureDimension::D2,
-        format: wgpu::TextureFormat::Rgba32Uint,
-        usage: wgpu::TextureUsages::STORAGE_BINDING,
-        view_formats: &[],
-    });
-    let texture = texture.create_view(&wgpu::TextureViewDescriptor::default());
+    let texels = gpu.space(4 * (width.div_ceil(4) * height) as usize, storage);
 
     let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: None,
@@ -102,11 +98,7 @@ fn run_with(gpu: &Gpu, picture: &Picture, source: &str, bands: u32) -> Result<Ou
     });
     let counting = gpu.bind(
         &histogram.get_bind_group_layout(0),
-        &[
-            (0, stream.as_entire_binding()),
-            (1, wgpu::BindingResource::TextureView(&texture)),
-            (2, totals.as_entire_binding()),
-        ],
+        &[(0, stream.as_entire_binding()), (1, texels.as_entire_binding()), (2, totals.as_entire_binding())],
     );
     let frame = gpu
         .bind(&histogram.get_bind_group_layout(1), &[(0, memory.as_entire_binding()), (1, words.as_entire_binding())]);

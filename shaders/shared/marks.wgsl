@@ -1,6 +1,6 @@
 // For each plane 13 words: the texels of a row that are kept; of two patches the first texel and row, the texels of
 // a row and the rows, the texels from one row to the next, and the word at which its texels begin, two words each.
-@group(0) @binding(5) var<storage, read> marks: array<u32>;
+@group(0) @binding(3) var<storage, read> marks: array<u32>;
 
 // How a value, which has 8 bits, becomes a code.
 override up: u32 = 0u;

@@ -7,8 +7,3 @@ struct Memory {
     // Whether all of these are whole quads.
     whole: u32,
 }
-
-// Quads of a row.
-fn quads(plane: u32) -> u32 {
-    return (stream.planes[plane].words + 3u) / 4u;
-}

@@ -32,6 +32,13 @@ struct Stream {
     edges: array<vec4<u32>, 13>,
     // Quads of all planes.
     end: u32,
+    // Rows of chunks.
+    down: u32,
     // The pixels that are counted: units from x to before y, rows from z to before w.
     window: vec4<u32>,
+}
+
+// Quads of a row.
+fn quads(plane: u32) -> u32 {
+    return (stream.planes[plane].words + 3u) / 4u;
 }

@@ -29,8 +29,6 @@ struct Row<'a> {
     /// Most invocations of a workgroup, and bytes that they share.
     workgroup_threads: u32,
     workgroup_bytes: u32,
-    /// Longest side of a plane, in texels of four samples across and rows down.
-    texture_texels: u32,
     /// Most bytes of a frame.
     frame_bytes: u64,
     /// Whether `backend=auto` takes it, and why (or why not).
@@ -75,7 +73,6 @@ fn row(adapter: &AdapterInfo, auto: bool) -> Row<'_> {
         api: &adapter.backend,
         workgroup_threads: adapter.workgroup_threads,
         workgroup_bytes: adapter.workgroup_bytes,
-        texture_texels: adapter.max_texels,
         frame_bytes: adapter.max_frame,
         auto,
         reason: match (&adapter.unfit, adapter.kind) {

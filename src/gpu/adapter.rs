@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use crate::backend::BackendError;
 
 use super::device::wait_for;
-use super::passes::FEWEST_THREADS;
+use super::passes::{FEWEST_THREADS, MOST_BUFFERS};
 
 /// What an adapter is, in order of preference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,8 +49,6 @@ pub struct AdapterInfo {
     /// Most invocations of a workgroup, and bytes of memory that they share.
     pub workgroup_threads: u32,
     pub workgroup_bytes: u32,
-    /// Largest plane: texels of four samples across, rows down.
-    pub max_texels: u32,
     /// Most bytes of a frame.
     pub max_frame: u64,
     /// Whether shaders read and write the memory that the processor maps, which saves a copy each way.
@@ -77,7 +75,6 @@ impl AdapterInfo {
             backend: info.backend.to_str().to_owned(),
             workgroup_threads: limits.max_compute_invocations_per_workgroup,
             workgroup_bytes: limits.max_compute_workgroup_storage_size,
-            max_texels: limits.max_texture_dimension_2d,
             max_frame: limits.max_buffer_size.min(limits.max_storage_buffer_binding_size),
             mappable: adapter.features().contains(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS),
             unfit: unfit(adapter, &limits),
@@ -87,17 +84,14 @@ impl AdapterInfo {
 
 /// What the passes need and an adapter lacks.
 fn unfit(adapter: &wgpu::Adapter, limits: &wgpu::Limits) -> Option<String> {
-    let usages = wgpu::TextureUsages::STORAGE_BINDING | wgpu::TextureUsages::TEXTURE_BINDING;
     if !adapter.get_downlevel_capabilities().flags.contains(wgpu::DownlevelFlags::COMPUTE_SHADERS) {
         Some("it has no compute shaders".into())
-    } else if !adapter.get_texture_format_features(super::TEXTURE_FORMAT).allowed_usages.contains(usages) {
-        Some("it cannot store texels of four words".into())
     } else if limits.max_compute_invocations_per_workgroup < FEWEST_THREADS
         || limits.max_compute_workgroup_size_x < FEWEST_THREADS
     {
         Some("its workgroups are too small".into())
-    } else if limits.max_storage_textures_per_shader_stage < 2 || limits.max_storage_buffers_per_shader_stage < 3 {
-        Some("its shaders take too few textures or buffers".into())
+    } else if limits.max_storage_buffers_per_shader_stage < MOST_BUFFERS {
+        Some("its shaders take too few buffers".into())
     } else {
         None
     }
@@ -193,7 +187,6 @@ mod tests {
             backend: "vulkan".into(),
             workgroup_threads: 1024,
             workgroup_bytes: 32768,
-            max_texels: 16384,
             max_frame: 1 << 27,
             mappable: true,
             unfit: None,

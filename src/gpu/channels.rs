@@ -8,10 +8,10 @@ use crate::levels::statistics::{CHANNELS, Statistics};
 
 use super::device::{Gpu, Ticket};
 use super::memory::Download;
-use super::passes::{Kind, MOST_PLANES, Pass, bind, deep_constants, pass, shaders};
+use super::passes::{Kind, Pass, bind, deep_constants, pass, shaders};
 
 /// The bindings of the pass that counts, and of the one that adds up.
-const COUNT: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::ReadWrite];
+const COUNT: &[Kind] = &[Kind::Uniform, Kind::Read, Kind::ReadWrite];
 const TOTAL: &[Kind] = &[Kind::Read, Kind::ReadWrite];
 /// Most workgroups that count, each with tables of its own.
 const MOST_WORKGROUPS: usize = 104;
@@ -58,18 +58,18 @@ impl Channels {
         };
         let count = [0.0, 1.0].map(|sums| {
             let constants: Vec<_> = constants.iter().copied().chain([("sums", sums)]).collect();
-            make(5, COUNT, &constants)
+            make(4, COUNT, &constants)
         });
         Channels {
             count,
-            total: make(6, TOTAL, &[]),
+            total: make(5, TOTAL, &[]),
             workgroups: places.sites[1].min(MOST_WORKGROUPS) as u32,
             bins: info.range.bins(),
         }
     }
 
-    /// Room for the counts of a slot with these textures.
-    pub fn counting(&self, gpu: &Gpu, stream: &wgpu::Buffer, textures: &[wgpu::TextureView; MOST_PLANES]) -> Counting {
+    /// Room for the counts of a slot with these texels.
+    pub fn counting(&self, gpu: &Gpu, stream: &wgpu::Buffer, texels: &wgpu::Buffer) -> Counting {
         let words = (CHANNELS * self.bins) as u64;
         let half = |count: &Pass| {
             let counts = gpu.device.create_buffer(&wgpu::BufferDescriptor {
@@ -79,10 +79,9 @@ impl Channels {
                 mapped_at_creation: false,
             });
             let totals = Download::new(gpu, "totals", 4 * words);
-            let [first, second, third] = textures.each_ref().map(wgpu::BindingResource::TextureView);
-            let (stream, counts) = (stream.as_entire_binding(), counts.as_entire_binding());
+            let [stream, texels, counts] = [stream, texels, &counts].map(wgpu::Buffer::as_entire_binding);
             Half {
-                count: bind(gpu, &count.group, &[stream, first, second, third, counts.clone()]),
+                count: bind(gpu, &count.group, &[stream, texels, counts.clone()]),
                 total: bind(gpu, &self.total.group, &[counts, totals.bound().as_entire_binding()]),
                 totals,
             }
@@ -90,7 +89,7 @@ impl Channels {
         Counting { halves: self.count.each_ref().map(half), bins: self.bins }
     }
 
-    /// Records the dispatches that count a frame that is in its textures.
+    /// Records the dispatches that count a frame that is among its texels.
     pub fn record(&self, pass: &mut wgpu::ComputePass, counting: &Counting) {
         for (count, half) in self.count.iter().zip(&counting.halves) {
             count.dispatch(pass, &half.count, None, [self.workgroups, 1]);

@@ -50,10 +50,10 @@ pub struct Geometry {
     pub threads: u32,
     /// Those along a row where measuring.
     pub across: u32,
-    /// Workgroups that share a row of chunks, and rows of chunks.
+    /// Workgroups that share a row of chunks, and rows of chunks: those that count.
     pub measure: Workgroups,
-    /// None if the measured plane is the only one.
-    pub load: Option<u32>,
+    /// Further rows of workgroups that bring the other planes in.
+    pub load: u32,
     pub apply: u32,
     pub chunks: u32,
     /// The first quad of each plane, the first after the last plane at the end.
@@ -79,15 +79,23 @@ impl Geometry {
         let across = across(units.div_ceil(QUAD as u32), threads);
         let down = u32::try_from(grid.down()).ok()?;
         let rows = u32::try_from(info.measured().rows).ok()?.div_ceil(down);
+        let bands = bands(rows, threads / across, (share(quads[1]) + down / 2) / down);
+        let others = end - quads[1];
         Some(Geometry {
             threads,
             across,
-            measure: [bands(rows, threads / across, (share(quads[1]) + down / 2) / down), down],
-            load: (end > quads[1]).then_some(groups(end - quads[1], share(end - quads[1]))),
+            measure: [bands, down],
+            load: if others > 0 { groups(others, share(others)).div_ceil(bands) } else { 0 },
             apply: groups(end, writing),
             chunks: u32::try_from(grid.chunks()).ok()?,
             quads,
         })
+    }
+
+    /// All workgroups of the measuring pass.
+    pub fn bring(&self) -> Workgroups {
+        let [across, down] = self.measure;
+        [across, down + self.load]
     }
 
     /// The words of `Stream` in `stream.wgsl`.
@@ -111,7 +119,7 @@ impl Geometry {
         };
         words.extend(edges(&grid.columns, COLUMNS + 1));
         words.extend(edges(&grid.rows, ROWS + 1));
-        words.extend([self.quads[MOST_PLANES], 0, 0, 0]);
+        words.extend([self.quads[MOST_PLANES], self.measure[1], 0, 0]);
         debug_assert_eq!(4 * words.len() as u64, WINDOW_OFFSET);
         words.extend(window(&Window::whole(info)));
         words

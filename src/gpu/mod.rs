@@ -47,9 +47,6 @@ use overlay::{Drawn, Overlay};
 use passes::{DITHER_WORDS, MOST_CURVES, MOST_PLANES, Passes, gains_at};
 use slot::{Slot, Work};
 
-/// A texel of a texture is a quad: four words of the samples of a row.
-const TEXTURE_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
-
 /// Whether the GPU that these settings choose, if any, reads frames on [`Pages`](pages::Pages) where they lie: for
 /// those who give out memory before there is a backend to ask.
 pub fn expects_pages(settings: &Settings) -> bool {
@@ -151,7 +148,7 @@ impl GpuBackend {
         let (passes, stream, slots) = gpu.create("preparing", |gpu| {
             let passes = Passes::new(gpu, info, &geometry, edit);
             let stream = passes::constants(gpu, &geometry.stream(info, &grid));
-            let slot = |_| Slot::new(gpu, info, grid.chunks(), &passes, &stream);
+            let slot = |_| Slot::new(gpu, info, &layout, grid.chunks(), &passes, &stream);
             let slots = (0..slots).map(slot).collect();
             (passes, stream, slots)
         })?;
@@ -195,19 +192,12 @@ fn fit(
     if info.range.codes() != codes || info.planes.len() > MOST_PLANES {
         return Err(too_large(format!("it takes {codes} codes and {MOST_PLANES} planes")));
     }
-    let most = limits.max_texture_dimension_2d;
-    for shape in &info.planes {
-        let texels = shape.bytes.div_ceil(geometry::WORD * geometry::QUAD);
-        if texels.max(shape.rows) > most as usize {
-            return Err(too_large(format!("a plane of {texels}×{} texels, at most {most}", shape.rows)));
-        }
-    }
     let most = gpu.info.max_frame;
     let layout = Layout::packed(info).filter(|layout| layout.bytes <= most);
     let layout = layout.ok_or_else(|| too_large(format!("it takes {most} bytes at most")))?;
     let most = limits.max_compute_workgroups_per_dimension;
     let geometry = Geometry::new(info, grid, threads, traffic)
-        .filter(|geometry| geometry.measure.into_iter().all(|groups| groups <= most));
+        .filter(|geometry| geometry.bring().into_iter().all(|groups| groups <= most));
     let geometry = geometry.ok_or_else(|| too_large(format!("it takes {most} workgroups at most")))?;
     Ok((layout, geometry))
 }

@@ -27,15 +27,15 @@ impl Drawn {
     /// Which of the [`shaders`] it is.
     fn shader(self) -> usize {
         match self {
-            Drawn::Overlay => 4,
-            Drawn::Matrix => 7,
-            Drawn::Tone => 8,
+            Drawn::Overlay => 3,
+            Drawn::Matrix => 6,
+            Drawn::Tone => 7,
         }
     }
 }
 
 /// The bindings of its first group.
-const OVERLAY: &[Kind] = &[Kind::Uniform, Kind::Texture, Kind::Texture, Kind::Texture, Kind::Read, Kind::Read];
+const OVERLAY: &[Kind] = &[Kind::Uniform, Kind::Read, Kind::Read, Kind::Read];
 /// Invocations of a workgroup, across and down, and words of a plane's description. As in `overlay.wgsl`.
 const WORKGROUP: [usize; 2] = [8, 4];
 const PLANE_WORDS: usize = 13;
@@ -95,18 +95,10 @@ impl Overlay {
         }
     }
 
-    /// Room for the marks of a slot with these textures and curves, for any of these passes.
-    pub fn drawing(
-        &self,
-        gpu: &Gpu,
-        stream: &wgpu::Buffer,
-        textures: &[wgpu::TextureView; MOST_PLANES],
-        curves: &wgpu::Buffer,
-    ) -> Drawing {
+    /// Room for the marks of a slot with these texels and curves, for any of these passes.
+    pub fn drawing(&self, gpu: &Gpu, stream: &wgpu::Buffer, texels: &wgpu::Buffer, curves: &wgpu::Buffer) -> Drawing {
         let marks = Upload::new(gpu, "marks", self.bytes as u64);
-        let [first, second, third] = textures.each_ref().map(wgpu::BindingResource::TextureView);
-        let (stream, curves) = (stream.as_entire_binding(), curves.as_entire_binding());
-        let resources = [stream, first, second, third, curves, marks.bound().as_entire_binding()];
+        let resources = [stream, texels, curves, marks.bound()].map(wgpu::Buffer::as_entire_binding);
         Drawing { group: bind(gpu, &self.pass.group, &resources), marks }
     }
 

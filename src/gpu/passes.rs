@@ -12,6 +12,8 @@ use super::memory::Places;
 pub const MOST_PLANES: usize = 3;
 /// Fewest invocations of a workgroup that the passes are content with.
 pub const FEWEST_THREADS: u32 = 32;
+/// Most buffers that one of them reads and writes, constants aside.
+pub const MOST_BUFFERS: u32 = 4;
 
 /// Words of a frame's statistics: the counts of codes, then the chunks' sums, then their counts.
 pub fn statistics_words(info: &FrameInfo, chunks: usize) -> usize {
@@ -51,8 +53,7 @@ macro_rules! frame_shader {
 macro_rules! shaders {
     ($samples:literal, [$($codes:literal),*], [$($curves:literal),*], $sites:literal, $apply:literal, $overlay:literal, $tone:literal) => {
         [
-            ("histogram", frame_shader!("shared/read.wgsl", $samples, "histogram.wgsl")),
-            ("load", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", "load.wgsl")),
+            ("histogram", frame_shader!("shared/read.wgsl", "shared/planes.wgsl", $samples, "histogram.wgsl")),
             ("collect", shader!("collect.wgsl")),
             (
                 "apply",
@@ -103,7 +104,7 @@ macro_rules! shaders {
 }
 
 /// Names and sources of the shaders. The name is that of the entry point too.
-type Shaders = [(&'static str, &'static str); 9];
+type Shaders = [(&'static str, &'static str); 8];
 const BYTES: Shaders = shaders!(
     "shared/bytes.wgsl",
     [],
@@ -143,17 +144,14 @@ pub enum Kind {
     Uniform,
     Read,
     ReadWrite,
-    Texture,
-    StoreTexture,
 }
 
-use Kind::{Read, ReadWrite, StoreTexture, Texture, Uniform};
+use Kind::{Read, ReadWrite, Uniform};
 
 /// The bindings of each pass's first group; the second is the frame's memory.
-const HISTOGRAM: &[Kind] = &[Uniform, StoreTexture, ReadWrite];
-const LOAD: &[Kind] = &[Uniform, StoreTexture, StoreTexture];
+const HISTOGRAM: &[Kind] = &[Uniform, ReadWrite, ReadWrite];
 const COLLECT: &[Kind] = &[ReadWrite, ReadWrite];
-const APPLY: &[Kind] = &[Uniform, Texture, Texture, Texture, Read];
+const APPLY: &[Kind] = &[Uniform, Read, Read];
 const SOURCE: &[Kind] = &[Uniform, Read];
 const DESTINATION: &[Kind] = &[Uniform, ReadWrite];
 
@@ -166,7 +164,6 @@ pub struct Pass {
 /// The passes of a stream.
 pub struct Passes {
     histogram: Pass,
-    load: Pass,
     collect: Pass,
     apply: Pass,
     source: wgpu::BindGroupLayout,
@@ -178,7 +175,7 @@ pub struct Passes {
 /// What a slot's passes work on.
 pub struct Resources<'a> {
     pub stream: &'a wgpu::Buffer,
-    pub textures: &'a [wgpu::TextureView; MOST_PLANES],
+    pub texels: &'a wgpu::Buffer,
     pub totals: &'a wgpu::Buffer,
     pub statistics: &'a wgpu::Buffer,
     pub curves: &'a wgpu::Buffer,
@@ -187,7 +184,6 @@ pub struct Resources<'a> {
 /// A slot's resources, bound.
 pub struct Bound {
     histogram: wgpu::BindGroup,
-    load: wgpu::BindGroup,
     collect: wgpu::BindGroup,
     apply: wgpu::BindGroup,
 }
@@ -209,9 +205,8 @@ impl Passes {
         };
         Passes {
             histogram: make(0, HISTOGRAM, Some(&source), &luma),
-            load: make(1, LOAD, Some(&source), &[threads]),
-            collect: make(2, COLLECT, None, &[threads]),
-            apply: make(3, APPLY, Some(&destination), &applying),
+            collect: make(1, COLLECT, None, &[threads]),
+            apply: make(2, APPLY, Some(&destination), &applying),
             source,
             destination,
             geometry: geometry.clone(),
@@ -222,15 +217,14 @@ impl Passes {
     /// Binds the resources of a slot.
     pub fn bind(&self, gpu: &Gpu, resources: &Resources) -> Bound {
         let stream = resources.stream.as_entire_binding();
-        let view = |index: usize| wgpu::BindingResource::TextureView(&resources.textures[index]);
+        let texels = resources.texels.as_entire_binding();
         let totals = resources.totals.as_entire_binding();
         let statistics = resources.statistics.as_entire_binding();
         let curves = resources.curves.as_entire_binding();
         Bound {
-            histogram: bind(gpu, &self.histogram.group, &[stream.clone(), view(0), totals.clone()]),
-            load: bind(gpu, &self.load.group, &[stream.clone(), view(1), view(2)]),
+            histogram: bind(gpu, &self.histogram.group, &[stream.clone(), texels.clone(), totals.clone()]),
             collect: bind(gpu, &self.collect.group, &[totals, statistics]),
-            apply: bind(gpu, &self.apply.group, &[stream, view(0), view(1), view(2), curves]),
+            apply: bind(gpu, &self.apply.group, &[stream, texels, curves]),
         }
     }
 
@@ -256,12 +250,9 @@ impl Passes {
         bind(gpu, &self.destination, &[places.as_entire_binding(), words.as_entire_binding()])
     }
 
-    /// Records the dispatches that bring a frame in and count it.
+    /// Records the dispatch that brings a frame in and counts it.
     pub fn measure(&self, pass: &mut wgpu::ComputePass, bound: &Bound, source: &wgpu::BindGroup) {
-        self.histogram.dispatch(pass, &bound.histogram, Some(source), self.geometry.measure);
-        if let Some(workgroups) = self.geometry.load {
-            self.load.dispatch(pass, &bound.load, Some(source), [workgroups, 1]);
-        }
+        self.histogram.dispatch(pass, &bound.histogram, Some(source), self.geometry.bring());
     }
 
     /// Records the dispatch that hands the totals to the processor.
@@ -352,16 +343,6 @@ fn layout(gpu: &Gpu, kinds: &[Kind]) -> wgpu::BindGroupLayout {
             Uniform => buffer(wgpu::BufferBindingType::Uniform),
             Read => buffer(wgpu::BufferBindingType::Storage { read_only: true }),
             ReadWrite => buffer(wgpu::BufferBindingType::Storage { read_only: false }),
-            Texture => wgpu::BindingType::Texture {
-                sample_type: wgpu::TextureSampleType::Uint,
-                view_dimension: wgpu::TextureViewDimension::D2,
-                multisampled: false,
-            },
-            StoreTexture => wgpu::BindingType::StorageTexture {
-                access: wgpu::StorageTextureAccess::WriteOnly,
-                format: super::TEXTURE_FORMAT,
-                view_dimension: wgpu::TextureViewDimension::D2,
-            },
         },
         count: None,
     });

@@ -1,17 +1,15 @@
-//! A slot: the textures and buffers of one frame in flight, and how far the work on it has come.
+//! A slot: the buffers of one frame in flight, and how far the work on it has come.
 
 use crate::backend::BackendError;
 use crate::frame::FrameInfo;
 use crate::overlay::marks::Marks;
 
-use super::TEXTURE_FORMAT;
 use super::channels::{Channels, Counting};
 use super::device::{Gpu, Ticket};
 use super::direct::Direct;
-use super::geometry::{QUAD, WORD};
 use super::memory::{Download, Layout, Upload};
 use super::overlay::{Drawing, Drawn, Overlay};
-use super::passes::{Bound, MOST_PLANES, Passes, Resources, curve_bytes, statistics_words};
+use super::passes::{Bound, Passes, Resources, curve_bytes, statistics_words};
 
 /// How far a piece of work has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,7 +41,8 @@ pub struct Slot {
     pub destination: Option<Direct>,
     /// The submission that applies.
     applying: Option<Ticket>,
-    textures: [wgpu::TextureView; MOST_PLANES],
+    /// The frame as it was brought in, in the GPU's memory.
+    texels: wgpu::Buffer,
     /// Room for marks, once it was needed, and the pass that takes the usual one's place for the frame at hand.
     drawing: Option<Drawing>,
     drawn: Option<Drawn>,
@@ -59,8 +58,15 @@ pub struct Staging<T> {
 }
 
 impl Slot {
-    /// Makes the textures, buffers and bind groups of a slot.
-    pub fn new(gpu: &Gpu, info: &FrameInfo, chunks: usize, passes: &Passes, stream: &wgpu::Buffer) -> Slot {
+    /// Makes the buffers and bind groups of a slot.
+    pub fn new(
+        gpu: &Gpu,
+        info: &FrameInfo,
+        layout: &Layout,
+        chunks: usize,
+        passes: &Passes,
+        stream: &wgpu::Buffer,
+    ) -> Slot {
         let curves = Upload::new(gpu, "curves", curve_bytes(info) as u64);
         let bytes = 4 * statistics_words(info, chunks) as u64;
         let statistics = Download::new(gpu, "statistics", bytes);
@@ -71,12 +77,12 @@ impl Slot {
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
-        let textures: [_; MOST_PLANES] = std::array::from_fn(|plane| texture(gpu, info, plane));
+        let texels = texels(gpu, layout);
         let bound = passes.bind(
             gpu,
             &Resources {
                 stream,
-                textures: &textures,
+                texels: &texels,
                 totals: &totals,
                 statistics: statistics.bound(),
                 curves: curves.bound(),
@@ -93,7 +99,7 @@ impl Slot {
             source: None,
             destination: None,
             applying: None,
-            textures,
+            texels,
             drawing: None,
             drawn: None,
             counting: None,
@@ -114,7 +120,7 @@ impl Slot {
         drawn: Drawn,
     ) -> Result<(), BackendError> {
         if self.drawing.is_none() {
-            let make = |gpu: &Gpu| overlay.drawing(gpu, stream, &self.textures, self.curves.bound());
+            let make = |gpu: &Gpu| overlay.drawing(gpu, stream, &self.texels, self.curves.bound());
             self.drawing = Some(gpu.create("applying", make)?);
         }
         if let Some(drawing) = &mut self.drawing {
@@ -136,7 +142,7 @@ impl Slot {
     pub fn count(&mut self, gpu: &Gpu, channels: Option<&Channels>, stream: &wgpu::Buffer) -> Result<(), BackendError> {
         self.counts = channels.is_some();
         if let (Some(channels), None) = (channels, &self.counting) {
-            let make = |gpu: &Gpu| channels.counting(gpu, stream, &self.textures);
+            let make = |gpu: &Gpu| channels.counting(gpu, stream, &self.texels);
             self.counting = Some(gpu.create("measuring", make)?);
         }
         self.counting().map_or(Ok(()), |counting| counting.reclaim(gpu))
@@ -291,19 +297,12 @@ impl Slot {
     }
 }
 
-/// The texture of a plane, a texel for each quad of its rows; of one texel for a plane that is not.
-pub fn texture(gpu: &Gpu, info: &FrameInfo, plane: usize) -> wgpu::TextureView {
-    let (width, height) =
-        info.planes.get(plane).map_or((1, 1), |shape| (shape.bytes.div_ceil(WORD * QUAD), shape.rows));
-    let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
-        label: Some("plane"),
-        size: wgpu::Extent3d { width: width as u32, height: height as u32, depth_or_array_layers: 1 },
-        mip_level_count: 1,
-        sample_count: 1,
-        dimension: wgpu::TextureDimension::D2,
-        format: TEXTURE_FORMAT,
-        usage: wgpu::TextureUsages::STORAGE_BINDING | wgpu::TextureUsages::TEXTURE_BINDING,
-        view_formats: &[],
-    });
-    texture.create_view(&wgpu::TextureViewDescriptor::default())
+/// Room in the GPU's memory for the quads of a frame.
+pub fn texels(gpu: &Gpu, layout: &Layout) -> wgpu::Buffer {
+    gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("texels"),
+        size: layout.bytes,
+        usage: wgpu::BufferUsages::STORAGE,
+        mapped_at_creation: false,
+    })
 }

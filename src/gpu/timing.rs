@@ -7,8 +7,8 @@ use crate::levels::curves::Curves;
 
 use super::device::{Gpu, Sharing};
 use super::geometry::Traffic;
-use super::passes::{MOST_PLANES, Passes, Resources, curve_bytes, statistics_words};
-use super::slot::texture;
+use super::passes::{Passes, Resources, curve_bytes, statistics_words};
+use super::slot::texels;
 use super::{fit, pack, passes};
 
 /// How often a frame is timed.
@@ -94,10 +94,10 @@ fn prepare(gpu: &Gpu, info: &FrameInfo, frame: &Planes) -> Result<Timed, Backend
     let words = 4 * statistics_words(info, grid.chunks()) as u64;
     let (totals, statistics) = (buffer(words, storage, false), buffer(words, storage, false));
     let stream = passes::constants(gpu, &geometry.stream(info, &grid));
-    let textures: [_; MOST_PLANES] = std::array::from_fn(|plane| texture(gpu, info, plane));
+    let texels = texels(gpu, &layout);
     let bound = passes.bind(
         gpu,
-        &Resources { stream: &stream, textures: &textures, totals: &totals, statistics: &statistics, curves: &curves },
+        &Resources { stream: &stream, texels: &texels, totals: &totals, statistics: &statistics, curves: &curves },
     );
     let times = 8 * u64::from(QUERIES);
     Ok(Timed {
