@@ -1,28 +1,36 @@
 // Applies to samples of 16 bits.
 
-// Words of the three curves.
+// The three curves.
 const TABLES = 3u * CURVE;
+var<workgroup> tables: array<u32, TABLES>;
 
-fn table_word(i: u32) -> u32 {
-    return curves[i];
+fn prepare(index: u32) {
+    for (var i = index; i < TABLES; i += threads) {
+        tables[i] = curves[i];
+    }
 }
 
 fn entry(curve: u32, at: u32) -> u32 {
     return (tables[curve * CURVE + at / 2u] >> (16u * (at % 2u))) & 0xffffu;
 }
 
-fn apply_sample(lanes: u32, word: u32, index: u32) -> u32 {
-    let curve = (lanes >> (8u * index)) & 3u;
-    var sample = (word >> (16u * index)) & 0xffffu;
+fn apply_sample(curve: u32, sample: u32) -> u32 {
     // The fourth curve copies.
     if curve < 3u {
-        sample = with_code(sample, look_up(curve, code_in(sample)));
+        return with_code(sample, look_up(curve, code_in(sample)));
     }
-    return sample << (16u * index);
+    return sample;
 }
 
-// The output of the word `x` of row `y`: half of a texel.
-fn apply_word(plane: u32, x: u32, y: u32, word: u32) -> u32 {
-    let lanes = stream.lanes[plane].x >> (16u * (x % 2u));
-    return apply_sample(lanes, word, 0u) | apply_sample(lanes, word, 1u);
+fn apply_word(lanes: u32, word: u32) -> u32 {
+    return apply_sample(lanes & 3u, word & 0xffffu) | (apply_sample((lanes >> 8u) & 3u, word >> 16u) << 16u);
+}
+
+// The output of the quad `x` of row `y`: of two texels.
+fn apply_quad(plane: u32, x: u32, y: u32, quad: vec4<u32>) -> vec4<u32> {
+    let lanes = lanes_of(plane);
+    let more = lanes >> 16u;
+    return vec4(
+        apply_word(lanes, quad.x), apply_word(more, quad.y), apply_word(lanes, quad.z), apply_word(more, quad.w),
+    );
 }

@@ -24,6 +24,8 @@ override alpha: u32 = 4u;
 override bin: u32 = 0u;
 // Invocations along a row, a power of two.
 override across: u32 = 32u;
+// Rows, or quads, that an invocation asks for before it does anything with the first: 1 or 2.
+override ahead: u32 = 1u;
 
 // Tables lie in each other, a code's counts side by side, and so do the sums of columns: neighbouring invocations add to
 // different ones, which lie in different banks.
@@ -73,6 +75,14 @@ fn wide_of(a: u32, b: u32, index: u32) -> u32 {
     return wide(select(a, b, index > 1u), index & 1u);
 }
 
+// Pixels of a unit.
+fn unit_pixels() -> u32 {
+    if sort == 1u {
+        return 2u;
+    }
+    return select(4u, 1u, sort == 2u || sort == 5u);
+}
+
 // Counts four pixels side by side, or those of them that are `left` in the row. Gives their sum.
 fn vote_four(codes: vec4<u32>, left: u32, inside: bool) -> u32 {
     var sum = vote(codes.x, inside);
@@ -82,18 +92,17 @@ fn vote_four(codes: vec4<u32>, left: u32, inside: bool) -> u32 {
     return sum;
 }
 
-// Counts the unit at `x`, of one to three words, if the row of `units` has it. Gives the sum of its pixels, and how many
-// there are if some of them may be transparent.
-fn measure_unit(x: u32, units: u32, inside: bool, a: u32, b: u32, c: u32) -> vec2<u32> {
-    if x >= units {
+// Counts a unit, of one to three words, of whose pixels the row has `left`. Gives their sum, and how many there are if
+// some of them may be transparent.
+fn measure_unit(left: u32, inside: bool, a: u32, b: u32, c: u32) -> vec2<u32> {
+    if left == 0u {
         return vec2(0u);
     }
     if sort == 0u {
-        let left = stream.planes[0].samples - 4u * x;
         return vec2(vote_four(vec4(sample(a, 0u), sample(a, 1u), sample(a, 2u), sample(a, 3u)), left, inside), 0u);
     } else if sort == 1u {
         var sum = vote(sample(a, luma), inside);
-        if 2u * x + 1u < stream.width { sum += vote(sample(a, luma + 2u), inside); }
+        if left > 1u { sum += vote(sample(a, luma + 2u), inside); }
         return vec2(sum, 0u);
     } else if sort == 2u {
         if alpha > 3u || sample(a, alpha & 3u) != 0u {
@@ -104,16 +113,62 @@ fn measure_unit(x: u32, units: u32, inside: bool, a: u32, b: u32, c: u32) -> vec
         // The middle sample of a pixel is green; red and blue are on its sides.
         let pixels = vec4(a & 0xffffffu, (a >> 24u) | ((b & 0xffffu) << 8u), (b >> 16u) | ((c & 255u) << 16u), c >> 8u);
         let codes = vec4(weigh_packed(pixels.x), weigh_packed(pixels.y), weigh_packed(pixels.z), weigh_packed(pixels.w));
-        return vec2(vote_four(codes, stream.width - 4u * x, inside), 0u);
+        return vec2(vote_four(codes, left, inside), 0u);
     } else if sort == 4u {
         let samples = vec4(wide(a, 0u), wide(a, 1u), wide(b, 0u), wide(b, 1u));
         let codes = (samples >> vec4(bin)) & vec4(CODES - 1u);
-        return vec2(vote_four(codes, stream.planes[0].samples - 4u * x, inside), 0u);
+        return vec2(vote_four(codes, left, inside), 0u);
     }
     if alpha > 3u || wide_of(a, b, alpha & 3u) != 0u {
         return vec2(vote(weigh(wide_of(a, b, red), wide_of(a, b, green), wide_of(a, b, blue)) >> bin, inside), 1u);
     }
     return vec2(0u);
+}
+
+// Four units: one to three quads.
+struct Units {
+    a: vec4<u32>,
+    b: vec4<u32>,
+    c: vec4<u32>,
+}
+
+// Quads that four units are.
+fn quads_of_units() -> u32 {
+    if sort == 3u {
+        return 3u;
+    }
+    return select(1u, 2u, sort >= 4u);
+}
+
+// Reads a quad of the plane, if its row has it; a `whole` piece is one of which it has all.
+fn read_one(x: u32, y: u32, whole: bool) -> vec4<u32> {
+    if whole || x < quads(0u) {
+        return read_quad(0u, x, y);
+    }
+    return vec4(0u);
+}
+
+fn store_one(x: u32, y: u32, whole: bool, quad: vec4<u32>) {
+    if whole || x < quads(0u) {
+        texels[y * quads(0u) + x] = quad;
+    }
+}
+
+// Reads the four units from `4 * x` on.
+fn read_units(x: u32, y: u32, whole: bool) -> Units {
+    let each = quads_of_units();
+    var units = Units(read_one(each * x, y, whole), vec4(0u), vec4(0u));
+    if each > 1u { units.b = read_one(each * x + 1u, y, whole); }
+    if each > 2u { units.c = read_one(each * x + 2u, y, whole); }
+    return units;
+}
+
+// Stores them as texels.
+fn store_units(x: u32, y: u32, whole: bool, units: Units) {
+    let each = quads_of_units();
+    store_one(each * x, y, whole, units.a);
+    if each > 1u { store_one(each * x + 1u, y, whole, units.b); }
+    if each > 2u { store_one(each * x + 2u, y, whole, units.c); }
 }
 
 // Sums and counts of four units.
@@ -122,47 +177,66 @@ struct Seen {
     counts: vec4<u32>,
 }
 
-// Reads a quad of the plane, if its row has it, and stores it as a texel.
-fn bring(x: u32, y: u32) -> vec4<u32> {
-    var quad = vec4(0u);
-    if x < quads(0u) {
-        quad = read_quad(0u, x, y);
-        texels[y * quads(0u) + x] = quad;
-    }
-    return quad;
-}
-
-// Brings the four units from `4 * x` on in and sums them up; of those in the window's `columns`, also counts the codes.
-fn measure(x: u32, y: u32, units: u32, columns: vec4<bool>) -> Seen {
-    let inside = columns & vec4(y >= stream.window.z && y < stream.window.w);
-    let unit = 4u * x;
+// Sums four units up, of whose pixels the row has `left`; of those `inside` the window, also counts the codes.
+fn measure(seen: Seen, units: Units, left: vec4<u32>, inside: vec4<bool>) -> Seen {
+    let a = units.a;
+    let b = units.b;
+    let c = units.c;
     var p: vec2<u32>;
     var q: vec2<u32>;
     var r: vec2<u32>;
     var s: vec2<u32>;
     if sort == 3u {
-        let a = bring(3u * x, y);
-        let b = bring(3u * x + 1u, y);
-        let c = bring(3u * x + 2u, y);
-        p = measure_unit(unit, units, inside.x, a.x, a.y, a.z);
-        q = measure_unit(unit + 1u, units, inside.y, a.w, b.x, b.y);
-        r = measure_unit(unit + 2u, units, inside.z, b.z, b.w, c.x);
-        s = measure_unit(unit + 3u, units, inside.w, c.y, c.z, c.w);
+        p = measure_unit(left.x, inside.x, a.x, a.y, a.z);
+        q = measure_unit(left.y, inside.y, a.w, b.x, b.y);
+        r = measure_unit(left.z, inside.z, b.z, b.w, c.x);
+        s = measure_unit(left.w, inside.w, c.y, c.z, c.w);
     } else if sort >= 4u {
-        let a = bring(2u * x, y);
-        let b = bring(2u * x + 1u, y);
-        p = measure_unit(unit, units, inside.x, a.x, a.y, 0u);
-        q = measure_unit(unit + 1u, units, inside.y, a.z, a.w, 0u);
-        r = measure_unit(unit + 2u, units, inside.z, b.x, b.y, 0u);
-        s = measure_unit(unit + 3u, units, inside.w, b.z, b.w, 0u);
+        p = measure_unit(left.x, inside.x, a.x, a.y, 0u);
+        q = measure_unit(left.y, inside.y, a.z, a.w, 0u);
+        r = measure_unit(left.z, inside.z, b.x, b.y, 0u);
+        s = measure_unit(left.w, inside.w, b.z, b.w, 0u);
     } else {
-        let a = bring(x, y);
-        p = measure_unit(unit, units, inside.x, a.x, 0u, 0u);
-        q = measure_unit(unit + 1u, units, inside.y, a.y, 0u, 0u);
-        r = measure_unit(unit + 2u, units, inside.z, a.z, 0u, 0u);
-        s = measure_unit(unit + 3u, units, inside.w, a.w, 0u, 0u);
+        p = measure_unit(left.x, inside.x, a.x, 0u, 0u);
+        q = measure_unit(left.y, inside.y, a.y, 0u, 0u);
+        r = measure_unit(left.z, inside.z, a.z, 0u, 0u);
+        s = measure_unit(left.w, inside.w, a.w, 0u, 0u);
     }
-    return Seen(vec4(p.x, q.x, r.x, s.x), vec4(p.y, q.y, r.y, s.y));
+    return Seen(seen.sums + vec4(p.x, q.x, r.x, s.x), seen.counts + vec4(p.y, q.y, r.y, s.y));
+}
+
+// Brings the rows from `first` on in that are `step` apart, the four units from `4 * x` on of each. A piece that is
+// `whole` is complete in its row and inside the window in every row: nothing is asked about its pixels.
+fn bring_whole(x: u32, first: u32, bottom: u32, step: u32) -> Seen {
+    var seen = Seen(vec4(0u), vec4(0u));
+    var y = first;
+    if ahead > 1u {
+        for (; y + step < bottom; y += 2u * step) {
+            let one = read_units(x, y, true);
+            let other = read_units(x, y + step, true);
+            store_units(x, y, true, one);
+            store_units(x, y + step, true, other);
+            seen = measure(seen, one, vec4(4u), vec4(true));
+            seen = measure(seen, other, vec4(4u), vec4(true));
+        }
+    }
+    for (; y < bottom; y += step) {
+        let units = read_units(x, y, true);
+        store_units(x, y, true, units);
+        seen = measure(seen, units, vec4(4u), vec4(true));
+    }
+    return seen;
+}
+
+// The same for other pieces.
+fn bring_part(x: u32, first: u32, bottom: u32, step: u32, left: vec4<u32>, columns: vec4<bool>) -> Seen {
+    var seen = Seen(vec4(0u), vec4(0u));
+    for (var y = first; y < bottom; y += step) {
+        let units = read_units(x, y, false);
+        store_units(x, y, false, units);
+        seen = measure(seen, units, left, columns & vec4(y >= stream.window.z && y < stream.window.w));
+    }
+    return seen;
 }
 
 fn add_up(column: u32, copy: u32, sum: u32, count: u32) {
@@ -173,23 +247,45 @@ fn add_up(column: u32, copy: u32, sum: u32, count: u32) {
     }
 }
 
+// What all copies have of a column. A loop, each turn of which wgpu checks, would take longer than the sum.
+fn sum_up(column: u32) -> u32 {
+    let at = column * SUM_COPIES;
+    return atomicLoad(&sums[at]) + atomicLoad(&sums[at + 1u]) + atomicLoad(&sums[at + 2u]) + atomicLoad(&sums[at + 3u])
+        + atomicLoad(&sums[at + 4u]) + atomicLoad(&sums[at + 5u]) + atomicLoad(&sums[at + 6u]) + atomicLoad(&sums[at + 7u]);
+}
+
+fn sum_up_counts(column: u32) -> u32 {
+    let at = column * SUM_COPIES;
+    return atomicLoad(&counts[at]) + atomicLoad(&counts[at + 1u]) + atomicLoad(&counts[at + 2u])
+        + atomicLoad(&counts[at + 3u]) + atomicLoad(&counts[at + 4u]) + atomicLoad(&counts[at + 5u])
+        + atomicLoad(&counts[at + 6u]) + atomicLoad(&counts[at + 7u]);
+}
+
 // The pixels of a row of chunks that lie in a column.
 fn pixels_of(column: u32) -> u32 {
-    var pixels = 4u;
-    if sort == 1u {
-        pixels = 2u;
-    } else if sort == 2u || sort == 5u {
-        pixels = 1u;
-    }
+    let pixels = unit_pixels();
     return min(edge(column + 1u) * pixels, stream.width) - edge(column) * pixels;
+}
+
+fn read_other(quad: u32) -> vec4<u32> {
+    let plane = plane_of(quad);
+    let at = position(plane, quad);
+    return read_quad(plane, at.x, at.y);
 }
 
 // Brings the planes in that are not measured: every so many quads of them, from the `number`th on.
 fn load(number: u32, step: u32) {
-    for (var quad = stream.planes[1].first + number; quad < stream.end; quad += step) {
-        let plane = plane_of(quad);
-        let at = position(plane, quad);
-        texels[quad] = read_quad(plane, at.x, at.y);
+    var quad = stream.planes[1].first + number;
+    if ahead > 1u {
+        for (; quad + step < stream.end; quad += 2u * step) {
+            let one = read_other(quad);
+            let other = read_other(quad + step);
+            texels[quad] = one;
+            texels[quad + step] = other;
+        }
+    }
+    for (; quad < stream.end; quad += step) {
+        texels[quad] = read_other(quad);
     }
 }
 
@@ -209,7 +305,7 @@ fn histogram(
     }
     for (var i = index; i < COLUMNS * SUM_COPIES; i += threads) {
         atomicStore(&sums[i], 0u);
-        atomicStore(&counts[i], 0u);
+        if alpha <= 3u { atomicStore(&counts[i], 0u); }
     }
     workgroupBarrier();
 
@@ -222,11 +318,14 @@ fn histogram(
     for (var x = index % across; 4u * x < units; x += across) {
         let unit = 4u * x + vec4(0u, 1u, 2u, 3u);
         let columns = (unit >= stream.window.xxxx) & (unit < stream.window.yyyy);
-        var seen = Seen(vec4(0u), vec4(0u));
-        for (var y = above + group.x * rows + index / across; y < bottom; y += step) {
-            let more = measure(x, y, units, columns);
-            seen.sums += more.sums;
-            seen.counts += more.counts;
+        // Pixels that the row has from each unit on.
+        let left = vec4(stream.width) - min(vec4(stream.width), unit * unit_pixels());
+        let first = above + group.x * rows + index / across;
+        var seen: Seen;
+        if all(columns) && left.w >= unit_pixels() && above >= stream.window.z && bottom <= stream.window.w {
+            seen = bring_whole(x, first, bottom, step);
+        } else {
+            seen = bring_part(x, first, bottom, step, left, columns);
         }
         if alpha > 3u {
             // All pixels count, and how many there are is known.
@@ -251,27 +350,21 @@ fn histogram(
     workgroupBarrier();
 
     for (var code = index; code < CODES; code += threads) {
-        var total = 0u;
-        for (var copy = 0u; copy < COPIES; copy++) {
-            // Invocations side by side begin with different tables, which lie in different banks.
-            total += atomicLoad(&tables[code * COPIES + (copy + code) % COPIES]);
-        }
+        // The two tables. Invocations side by side begin with different ones, which lie in different banks.
+        let total = atomicLoad(&tables[code * COPIES + code % COPIES])
+            + atomicLoad(&tables[code * COPIES + (code + 1u) % COPIES]);
         if total > 0u {
             atomicAdd(&totals[code], total);
         }
     }
     if index < stream.across {
         let chunk = group.y * stream.across + index;
-        var sum = 0u;
         var count = 0u;
-        for (var copy = 0u; copy < SUM_COPIES; copy++) {
-            sum += atomicLoad(&sums[index * SUM_COPIES + copy]);
-            count += atomicLoad(&counts[index * SUM_COPIES + copy]);
-        }
+        if alpha <= 3u { count = sum_up_counts(index); }
         if alpha > 3u && group.x == 0u {
             count = pixels_of(index) * (bottom - above);
         }
-        atomicAdd(&totals[CODES + chunk], sum);
-        atomicAdd(&totals[CODES + stream.chunks + chunk], count);
+        atomicAdd(&totals[CODES + chunk], sum_up(index));
+        if count > 0u { atomicAdd(&totals[CODES + stream.chunks + chunk], count); }
     }
 }

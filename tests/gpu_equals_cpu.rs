@@ -67,7 +67,7 @@ fn curves(info: &FrameInfo, number: usize) -> Curves {
     };
     let gains = (0..info.range.bins()).map(gain).collect();
     let plain_gain = [256, 300, 5000][number % 3];
-    // Those of some are dithered: by a bent curve, by what the tables do, or by noise.
+    // Those of every other one are dithered: by a bent curve, by what the tables do, or by noise.
     let fine = |lane: usize| {
         let value = |code: usize| match (number + lane) % 3 {
             0 => ((code as f64 / 255.0).powf(0.5 + 0.1 * lane as f64) * 65280.0) as u16,
@@ -76,7 +76,7 @@ fn curves(info: &FrameInfo, number: usize) -> Curves {
         };
         std::array::from_fn(value)
     };
-    let dither = (info.range.max == 255 && number % 4 != 1).then(|| Dither {
+    let dither = (info.range.max == 255 && number % 2 == 1).then(|| Dither {
         fine: [fine(0), fine(1), fine(2)],
         curves: if info.format.is_rgb() { 3 } else { 1 },
         frame: 1000 * number as u32,
@@ -442,9 +442,14 @@ fn a_wrong_shader_is_noticed() {
     let edits = [
         (Format::Rgba, "32768u", "32767u", "luma is rounded down"),
         (Format::Nv12, "if left > 3u {", "if left > 9u {", "the fourth sample does not vote"),
-        (Format::Yuy2, "< stream.width", "<= stream.width", "padding votes"),
-        (Format::Bgr, "<< (8u * index)", "<< (7u * index)", "output is shifted"),
-        (Format::Gray8, "copy < COPIES", "copy < COPIES - 1u", "a table is left out of the sum"),
+        (
+            Format::Yuy2,
+            "left > 1u { sum += vote(sample(a, luma",
+            "left > 0u { sum += vote(sample(a, luma",
+            "padding votes",
+        ),
+        (Format::Bgr, "& 0xff00u)", "& 0xfe00u)", "a bit of the output is lost"),
+        (Format::Gray8, "(code + 1u) % COPIES", "code % COPIES", "a table is left out of the sum"),
         (Format::I420, "place.x + y", "y", "planes are mixed up"),
         (Format::I420p12, "((1i << fine) >> 1u)", "0", "what lies between entries is rounded down"),
         (Format::P010, "sample & ~", "0u & ~", "bits below the code are lost"),

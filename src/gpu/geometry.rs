@@ -24,9 +24,19 @@ impl Traffic {
         match self {
             // Just enough to keep both directions of the bus busy. With more, every request waits longer, and those of
             // the other direction suffer.
-            Traffic::BothWays => (104, 52),
+            Traffic::BothWays => (104, 44),
             Traffic::OneWay => (416, 256),
-            Traffic::OnDevice => (832, 1024),
+            // Three workgroups that read and six that write to each of 132 processors.
+            Traffic::OnDevice => (396, 792),
+        }
+    }
+
+    /// Quads that an invocation asks for, at least, before it does anything with the first.
+    fn quads_at_once(self) -> usize {
+        match self {
+            // Workgroups are few, and each answer takes long.
+            Traffic::BothWays => 2,
+            Traffic::OneWay | Traffic::OnDevice => 1,
         }
     }
 }
@@ -55,6 +65,8 @@ pub struct Geometry {
     /// Further rows of workgroups that bring the other planes in.
     pub load: u32,
     pub apply: u32,
+    /// Rows, or quads, that an invocation asks for before it does anything with the first.
+    pub ahead: u32,
     pub chunks: u32,
     /// The first quad of each plane, the first after the last plane at the end.
     quads: [u32; MOST_PLANES + 1],
@@ -76,6 +88,8 @@ impl Geometry {
         let (reading, writing) = traffic.workgroups();
         let share = |quads: u32| (u64::from(reading) * u64::from(quads)).div_ceil(u64::from(end)) as u32;
         let units = u32::try_from(info.measured().units()).ok()?;
+        // Where four units are several quads, all of them are asked for at once anyway.
+        let quads_of_units = (info.measured().lanes.len() * info.format.packing().bytes() / WORD).max(1);
         let across = across(units.div_ceil(QUAD as u32), threads);
         let down = u32::try_from(grid.down()).ok()?;
         let rows = u32::try_from(info.measured().rows).ok()?.div_ceil(down);
@@ -87,6 +101,7 @@ impl Geometry {
             measure: [bands, down],
             load: if others > 0 { groups(others, share(others)).div_ceil(bands) } else { 0 },
             apply: groups(end, writing),
+            ahead: traffic.quads_at_once().div_ceil(quads_of_units) as u32,
             chunks: u32::try_from(grid.chunks()).ok()?,
             quads,
         })
@@ -166,6 +181,17 @@ fn lanes(unit: &[Lane]) -> [u32; 4] {
     words
 }
 
+/// The curves of each plane's samples: the constants that `apply.wgsl` is compiled with.
+pub fn lane_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
+    let units = info.planes.iter().map(|shape| lanes(shape.lanes));
+    let names = ["lanes0", "lanes1", "lanes2"];
+    let mut constants: Vec<_> =
+        names.into_iter().zip(units).map(|(name, [first, ..])| (name, f64::from(first))).collect();
+    let words = info.measured().lanes.len() / TEXEL;
+    constants.push(("words_of_unit", words as f64));
+    constants
+}
+
 /// How the luma of the measured plane lies in its lanes: the constants that `histogram.wgsl` is compiled with.
 pub fn luma_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
     let lanes = info.measured().lanes;
@@ -215,6 +241,18 @@ mod tests {
                 assert!((36..=108).contains(&workgroups), "{info}: {workgroups}");
                 assert_eq!(geometry.measure[1] as usize, grid.down());
             }
+        }
+    }
+
+    #[test]
+    fn over_the_bus_two_quads_or_more_are_asked_for_at_once() {
+        let ahead = |format, traffic| {
+            let info = info(format, 1920, 1080);
+            Geometry::new(&info, &Grid::new(&info), 256, traffic).expect("fits").ahead
+        };
+        for (format, expected) in [(Format::Nv12, 2), (Format::Rgba, 2), (Format::Rgb, 1), (Format::P010, 1)] {
+            assert_eq!(ahead(format, Traffic::BothWays), expected, "{format:?}");
+            assert_eq!(ahead(format, Traffic::OnDevice), 1, "{format:?}");
         }
     }
 

@@ -283,7 +283,12 @@ impl Backend for GpuBackend {
         marks: Option<&Marks>,
     ) -> Result<(), BackendError> {
         const STAGE: &str = "applying";
+        let dithered = curves.dither.is_some() && self.info.format.packing().bytes() == 1;
+        if dithered {
+            self.passes.expect_dither(&self.gpu, &self.info, |source| edited(source, self.edit))?;
+        }
         let slot = &mut self.slots[slot];
+        slot.dithered = dithered;
         let (gpu, passes) = (&self.gpu, &self.passes);
         slot.destination = match memory.access(false)? {
             Access::Copy { output, .. } => {

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use crate::backend::BackendError;
 use crate::frame::FrameInfo;
 
 use super::device::Gpu;
-use super::geometry::{self, Geometry, luma_constants};
+use super::geometry::{self, Geometry, lane_constants, luma_constants};
 use super::memory::Places;
 
 /// Most planes of a frame.
@@ -138,6 +139,14 @@ pub fn deep_constants(info: &FrameInfo) -> Vec<(&'static str, f64)> {
     }
 }
 
+/// The constants that `apply.wgsl` is compiled with.
+fn apply_constants(info: &FrameInfo, geometry: &Geometry) -> Vec<(&'static str, f64)> {
+    let mut constants = deep_constants(info);
+    constants.extend(lane_constants(info));
+    constants.extend([("threads", f64::from(geometry.threads)), ("ahead", f64::from(geometry.ahead))]);
+    constants
+}
+
 /// What a binding is.
 #[derive(Clone, Copy)]
 pub enum Kind {
@@ -166,6 +175,8 @@ pub struct Passes {
     histogram: Pass,
     collect: Pass,
     apply: Pass,
+    /// The same for curves that are dithered, made when it is first asked for.
+    dither: Option<Pass>,
     source: wgpu::BindGroupLayout,
     destination: wgpu::BindGroupLayout,
     geometry: Geometry,
@@ -195,10 +206,8 @@ impl Passes {
         let destination = layout(gpu, DESTINATION);
         let threads = ("threads", f64::from(geometry.threads));
         let shaders = shaders(info);
-        let mut applying = deep_constants(info);
-        applying.push(threads);
         let mut luma = luma_constants(info);
-        luma.extend([threads, ("across", f64::from(geometry.across))]);
+        luma.extend([threads, ("across", f64::from(geometry.across)), ("ahead", f64::from(geometry.ahead))]);
         let make = |index: usize, kinds: &[Kind], memory: Option<&wgpu::BindGroupLayout>, constants: &[(&str, f64)]| {
             let (name, text) = shaders[index];
             pass(gpu, name, edit(text), kinds, memory, constants)
@@ -206,12 +215,33 @@ impl Passes {
         Passes {
             histogram: make(0, HISTOGRAM, Some(&source), &luma),
             collect: make(1, COLLECT, None, &[threads]),
-            apply: make(2, APPLY, Some(&destination), &applying),
+            apply: make(2, APPLY, Some(&destination), &apply_constants(info, geometry)),
+            dither: None,
             source,
             destination,
             geometry: geometry.clone(),
             statistics_words: statistics_words(info, geometry.chunks as usize) as u32,
         }
+    }
+
+    /// Compiles the pass for curves that are dithered, if there is none yet.
+    ///
+    /// # Errors
+    /// If the GPU fails.
+    pub fn expect_dither(
+        &mut self,
+        gpu: &Gpu,
+        info: &FrameInfo,
+        edit: impl Fn(&str) -> String,
+    ) -> Result<(), BackendError> {
+        if self.dither.is_none() {
+            let mut constants = apply_constants(info, &self.geometry);
+            constants.push(("dither", 1.0));
+            let (name, text) = shaders(info)[2];
+            let make = |gpu: &Gpu| pass(gpu, name, edit(text), APPLY, Some(&self.destination), &constants);
+            self.dither = Some(gpu.create("preparing", make)?);
+        }
+        Ok(())
     }
 
     /// Binds the resources of a slot.
@@ -261,9 +291,10 @@ impl Passes {
         self.collect.dispatch(pass, &bound.collect, None, [workgroups, 1]);
     }
 
-    /// Records the dispatch that writes a frame's output.
-    pub fn apply(&self, pass: &mut wgpu::ComputePass, bound: &Bound, destination: &wgpu::BindGroup) {
-        self.apply.dispatch(pass, &bound.apply, Some(destination), [self.geometry.apply, 1]);
+    /// Records the dispatch that writes a frame's output, `dithered` if that is expected.
+    pub fn apply(&self, pass: &mut wgpu::ComputePass, bound: &Bound, destination: &wgpu::BindGroup, dithered: bool) {
+        let apply = self.dither.as_ref().filter(|_| dithered).unwrap_or(&self.apply);
+        apply.dispatch(pass, &bound.apply, Some(destination), [self.geometry.apply, 1]);
     }
 }
 

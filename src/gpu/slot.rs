@@ -46,6 +46,8 @@ pub struct Slot {
     /// Room for marks, once it was needed, and the pass that takes the usual one's place for the frame at hand.
     drawing: Option<Drawing>,
     drawn: Option<Drawn>,
+    /// Whether the curves of the frame at hand are dithered.
+    pub dithered: bool,
     /// Room for the counts of channels, once they were asked for, and whether those of the frame at hand are.
     counting: Option<Counting>,
     counts: bool,
@@ -102,6 +104,7 @@ impl Slot {
             texels,
             drawing: None,
             drawn: None,
+            dithered: false,
             counting: None,
             counts: false,
         }
@@ -245,7 +248,7 @@ impl Slot {
             let drawn = self.drawn.and_then(|drawn| instead[drawn as usize].as_ref());
             match (drawn, &self.drawing) {
                 (Some(drawn), Some(drawing)) => drawn.apply(pass, drawing, destination),
-                _ => passes.apply(pass, &self.bound, destination),
+                _ => passes.apply(pass, &self.bound, destination, self.dithered),
             }
         }
     }

@@ -134,7 +134,7 @@ impl Timed {
                     match step {
                         Step::Measure => self.passes.measure(&mut pass, &self.bound, &self.source),
                         Step::Collect => self.passes.collect(&mut pass, &self.bound),
-                        Step::Apply => self.passes.apply(&mut pass, &self.bound, &self.destination),
+                        Step::Apply => self.passes.apply(&mut pass, &self.bound, &self.destination, false),
                     }
                 }
             }
