@@ -17,7 +17,6 @@ override fine: u32 = 0u;
 
 const LUMA = 0u;
 const PLAIN = 1u;
-const COPIED = 3u;
 const CHANNELS = 3u;
 // The most that colours gain, in 1/256.
 const MOST_GAIN = 8192;
@@ -154,33 +153,17 @@ fn toned_chroma(lane: u32, x: u32, y: u32) -> u32 {
     return u32(min(max(code, min(black, came)), max(min(2 * neutral - black, most), came)));
 }
 
-// The output of the texel `x` of row `y`, given as four codes.
-fn overlay_texel(plane: u32, x: u32, y: u32, codes: vec4<u32>) -> vec4<u32> {
-    var texel = codes;
-    if !is_kept(plane, x) {
-        let unit = stream.lanes[plane];
-        let lanes = unpack(unit[x % unit.w]);
-        for (var i = 0u; i < 4u; i++) {
-            if lanes[i] == COPIED {
-                continue;
-            } else if rgb != 0u {
-                texel[i] = toned_channel(lanes[i], 4u * x + i, y);
-            } else if lanes[i] == LUMA {
-                texel[i] = toned_luma(texel[i], 4u * x + i, y);
-            } else {
-                texel[i] = toned_chroma(lanes[i], 4u * x + i, y);
-            }
-        }
+// What becomes of the sample `x` of a row.
+fn changed(lane: u32, code: u32, x: u32, y: u32) -> u32 {
+    if rgb != 0u {
+        return toned_channel(lane, x, y);
+    } else if lane == LUMA {
+        return toned_luma(code, x, y);
     }
-    return drawn(plane, x, y, texel);
+    return toned_chroma(lane, x, y);
 }
 
 @compute @workgroup_size(8, 4)
 fn tone(@builtin(global_invocation_id) id: vec3<u32>) {
-    let plane = id.z;
-    if id.x >= quads(plane) || id.y >= stream.planes[plane].rows {
-        return;
-    }
-    let quad = texel_at(plane, id.xy);
-    write_quad(plane, id.x, id.y, overlay_quad(plane, id.x, id.y, quad));
+    overlay_at(id);
 }

@@ -6,6 +6,9 @@
 override up: u32 = 0u;
 override down: u32 = 8u;
 
+// The lane of samples that no curve is for.
+const COPIED = 3u;
+
 const OF_PLANE = 13u;
 const OF_PATCH = 6u;
 // The weight of a value that replaces what is there.
@@ -37,4 +40,28 @@ fn is_kept(plane: u32, x: u32) -> bool {
 fn drawn(plane: u32, x: u32, y: u32, texel: vec4<u32>) -> vec4<u32> {
     let patches = plane * OF_PLANE + 1u;
     return blend(blend(texel, patches, x, y), patches + OF_PATCH, x, y);
+}
+
+// The output of the texel `x` of row `y`, given as four codes: what is kept stays, and of the other samples but those
+// that are copied the shader that this belongs to says what is `changed`.
+fn overlay_texel(plane: u32, x: u32, y: u32, codes: vec4<u32>) -> vec4<u32> {
+    var texel = codes;
+    if !is_kept(plane, x) {
+        let unit = stream.lanes[plane];
+        let lanes = unpack(unit[x % unit.w]);
+        for (var i = 0u; i < 4u; i++) {
+            if lanes[i] != COPIED {
+                texel[i] = changed(lanes[i], texel[i], 4u * x + i, y);
+            }
+        }
+    }
+    return drawn(plane, x, y, texel);
+}
+
+// Writes the quad of an invocation, if its plane has it.
+fn overlay_at(id: vec3<u32>) {
+    let plane = id.z;
+    if id.x < quads(plane) && id.y < stream.planes[plane].rows {
+        write_quad(plane, id.x, id.y, overlay_quad(plane, id.x, id.y, texel_at(plane, id.xy)));
+    }
 }
