@@ -96,6 +96,21 @@ fn sites_are_counted() {
     }
 }
 
+#[test]
+fn of_very_large_frames_every_second_row_is_counted() {
+    let info = info(Format::Rgba64, (4101, 1101), 0);
+    let mut frame = TestFrame::new(&info, Content::Flat, 0, 0);
+    for mut cpu in backends(&info) {
+        let mut statistics = Statistics::default();
+        cpu.count_channels(true);
+        cpu.measure(0, &mut frame).unwrap();
+        cpu.statistics(0, &mut statistics).unwrap();
+        for table in &statistics.channels {
+            assert_eq!(table.iter().sum::<u32>(), 4101 * 551);
+        }
+    }
+}
+
 /// A line within the nominal range, of slope one beyond it.
 fn line(range: Range, gain: f64, offset: f64) -> impl Fn(f64) -> f64 {
     let (black, white) = (f64::from(range.black), f64::from(range.white));

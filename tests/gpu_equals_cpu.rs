@@ -220,6 +220,8 @@ fn large_frames() {
         (Format::Gray8, (17001, 500)),
         (Format::Rgb, (5555, 37)),
         (Format::Gray16, (9001, 500)),
+        // Of which every second row of sites is counted.
+        (Format::Argb64, (4101, 1101)),
     ];
     for (number, (format, size)) in sizes.into_iter().chain([(Format::Nv12, (66, 9001))]).enumerate() {
         let info = info(format, size);

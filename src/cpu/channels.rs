@@ -89,12 +89,13 @@ impl Channels {
             .zip(&info.planes)
             .map(|(plane, shape)| Plane { data: used(plane, shape), stride: plane.stride })
             .collect();
-        let rows = (BAND / across.len().max(1)).max(1) * places.counted(info);
+        let counted = places.counted(info);
+        let rows = (BAND / across.len().max(1)).max(1) * counted;
         let bands = down.clone().step_by(rows).map(|top| (top, (top + rows).min(down.end)));
         let job = Job { path: *path, places, matrix, info, planes: &planes, across: across.clone() };
         pool::share_first(counts, bands, |counts, (top, bottom)| {
             let Counts { tables, bytes, words } = &mut **counts;
-            for y in (top..bottom).step_by(places.counted(info)) {
+            for y in (top..bottom).step_by(counted) {
                 match (info.format.is_rgb(), info.format.packing()) {
                     (true, Packing::BYTE) => job.count_pixels::<u8>(y, tables),
                     (true, _) => job.count_pixels::<u16>(y, tables),

@@ -14,7 +14,7 @@ use crate::levels::dither::{self, CODES, Place};
 use crate::overlay::marks::Marks;
 
 use super::kernels::{Path, on_path};
-use super::matrix::{Mix, Offsets};
+use super::matrix::{Mix, Mixing, Offsets};
 use super::overlay;
 use super::rows::Sites;
 use super::sites::{Code, Rows};
@@ -49,14 +49,8 @@ impl Tone {
     ) -> Result<(), FrameError> {
         let before = mix.filter(|_| curves.has_channels());
         match (self, before) {
-            (Tone::Bytes(toning), Some(Mix::Bytes(mixing))) => {
-                let (path, mixer) = (toning.path, mixing.before(info, curves));
-                toning.run(info, access, curves, marks, &|rows, offsets| on_path!(path, mix(&mixer, rows, offsets)))
-            }
-            (Tone::Words(toning), Some(Mix::Words(mixing))) => {
-                let (path, mixer) = (toning.path, mixing.before(info, curves));
-                toning.run(info, access, curves, marks, &|rows, offsets| on_path!(path, mix(&mixer, rows, offsets)))
-            }
+            (Tone::Bytes(toning), Some(Mix::Bytes(mixing))) => toning.run_after(mixing, info, access, curves, marks),
+            (Tone::Words(toning), Some(Mix::Words(mixing))) => toning.run_after(mixing, info, access, curves, marks),
             (Tone::Bytes(toning), _) => toning.run_by_channel(info, access, curves, marks),
             (Tone::Words(toning), _) => toning.run_by_channel(info, access, curves, marks),
         }
@@ -89,6 +83,19 @@ impl<C: Code> Toning<C> {
             channels: Default::default(),
             threads: vec![Default::default(); threads],
         }
+    }
+
+    /// Runs after curves of R, G and B, in formats with chroma.
+    fn run_after<const ENTRIES: usize>(
+        &mut self,
+        mixing: &mut Mixing<C, ENTRIES>,
+        info: &FrameInfo,
+        access: Access,
+        curves: &Curves,
+        marks: Option<&Marks>,
+    ) -> Result<(), FrameError> {
+        let (path, mixer) = (self.path, mixing.before(info, curves));
+        self.run(info, access, curves, marks, &|rows, offsets| on_path!(path, mix(&mixer, rows, offsets)))
     }
 
     /// Runs where what comes before, if anything, takes each channel by itself: in RGB formats.
@@ -265,9 +272,9 @@ impl<C> Toner<'_, C> {
     /// Where luma goes, and what its colours gain, if the highest channel has so much more than luma.
     #[inline(always)]
     fn settle(&self, level: i32, above: i32) -> (i32, i32) {
-        let Toned { luma, plain, gain } = self.level(level).tone;
-        let back = Toned { luma, plain, gain }.back(above, self.plain_gain, self.white);
-        (between(luma, plain, back), between(gain, self.plain_gain, back))
+        let tone = self.level(level).tone;
+        let back = tone.back(above, self.plain_gain, self.white);
+        (between(tone.luma, tone.plain, back), between(tone.gain, self.plain_gain, back))
     }
 
     /// The luma `settled` of a level with noise in it.
